@@ -1,0 +1,238 @@
+"""The paper's allocation rule: Theorem 3 and the integer step of Algorithm 1."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from embedalloc.priorities import ReductionPerParameter, give_back, spend
+from embedalloc.problem import (
+    BudgetProblem,
+    Cardinalities,
+    Constraints,
+    Floats,
+    Ints,
+    PerPredictor,
+    build_problem,
+)
+
+#: A target this close below a whole number, relatively, counts as that number: whether three
+#: thirds of a budget make one must not depend on the last bit of a square root.
+WHOLE_NUMBER_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Dimensions by predictor name, and the proof that they respect the budget.
+
+    Attributes
+    ----------
+    allocation_rule
+        Name of the rule that chose the dimensions.
+    dimensions, cardinalities, parameters
+        By predictor name; parameters are what the predictor's dimensions cost.
+    budget
+        Number of parameters that could be spent.
+    objective
+        Value of the criterion that the rule minimises, if it has one.
+    lower_bound
+        No permitted allocation has a smaller objective than this, if known.
+    """
+
+    allocation_rule: str
+    dimensions: Mapping[str, int]
+    cardinalities: Mapping[str, int]
+    parameters: Mapping[str, int]
+    budget: int
+    objective: float | None = None
+    lower_bound: float | None = None
+
+    @property
+    def cost(self) -> int:
+        """Number of parameters spent."""
+        return sum(self.parameters.values())
+
+    @property
+    def leftover(self) -> int:
+        """Number of parameters not spent; never negative."""
+        return self.budget - self.cost
+
+    @property
+    def gap(self) -> float | None:
+        """How much the objective can be above the best possible one; 0 means proven optimal."""
+        if self.objective is None or self.lower_bound is None:
+            return None
+        return max(0.0, self.objective - self.lower_bound)
+
+    def __str__(self) -> str:
+        width = max(9, *(len(name) for name in self.dimensions))
+        lines = [f"{'predictor':<{width}}  categories  dimension  parameters"]
+        lines += [
+            f"{name:<{width}}  {self.cardinalities[name]:>10,}  {dimension:>9,}  "
+            f"{self.parameters[name]:>10,}"
+            for name, dimension in self.dimensions.items()
+        ]
+        lines.append(
+            f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
+            f"{self.leftover:,} left over"
+        )
+        if self.objective is not None:
+            gap = "" if self.gap is None else f", at most {self.gap:.4g} above the optimum"
+            lines.append(f"objective {self.objective:.6g}{gap}")
+        return "\n".join(lines)
+
+
+def allocation_of(
+    problem: BudgetProblem,
+    dimensions: Ints,
+    allocation_rule: str,
+    *,
+    objective: float | None = None,
+    lower_bound: float | None = None,
+) -> Allocation:
+    """Return the named result for a vector of dimensions, after a last look at the constraints."""
+    cost = problem.cost_of(dimensions)
+    within = (problem.lower <= dimensions) & (dimensions <= problem.upper)
+    if cost > problem.budget or not within.all():
+        raise AssertionError(f"{allocation_rule} broke a constraint: {dimensions}, cost {cost}")
+    return Allocation(
+        allocation_rule=allocation_rule,
+        dimensions=dict(zip(problem.names, dimensions.tolist(), strict=True)),
+        cardinalities=dict(zip(problem.names, problem.cardinalities.tolist(), strict=True)),
+        parameters=dict(zip(problem.names, (problem.costs * dimensions).tolist(), strict=True)),
+        budget=problem.budget,
+        objective=objective,
+        lower_bound=lower_bound,
+    )
+
+
+def continuous_dimensions(
+    coefficients: ArrayLike, cardinalities: ArrayLike, budget: float
+) -> Floats:
+    """Return the real-valued minimiser of sum a_j/d_j subject to sum N_j d_j ≤ B (Theorem 3).
+
+    d_j = B √(a_j/N_j) / Σ_k √(a_k N_k). The budget is spent in full.
+
+    Examples
+    --------
+    >>> continuous_dimensions([4.0, 1.0], [1, 1], 6)
+    array([4., 2.])
+    """
+    a = np.asarray(coefficients, dtype=np.float64)
+    n = np.asarray(cardinalities, dtype=np.float64)
+    if a.ndim != 1 or a.shape != n.shape or a.size == 0:
+        raise ValueError(f"expected one coefficient per cardinality, got {a.shape} and {n.shape}")
+    for what, values in (("coefficient", a), ("cardinality", n), ("budget", np.array([budget]))):
+        bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+        if bad.size:
+            raise ValueError(f"{what} {bad[0] + 1} is {values[bad[0]]}; it must be above 0")
+    # Only ratios of the coefficients matter; dividing first keeps extreme ones in range.
+    root = np.sqrt(a / a.max())
+    return budget * (root / np.sqrt(n)) / (root * np.sqrt(n)).sum()
+
+
+def whole_dimensions_below(targets: Floats, problem: BudgetProblem) -> Ints:
+    """Round the targets down to permitted dimensions, to no less than the minimum."""
+    forgiving = targets + WHOLE_NUMBER_TOLERANCE * np.maximum(targets, 1.0)
+    steps = np.floor(forgiving / problem.step).astype(np.int64)
+    return np.clip(steps * problem.step, problem.lower, problem.upper)
+
+
+def integer_dimensions(
+    coefficients: PerPredictor,
+    cardinalities: Cardinalities,
+    budget: int,
+    **constraints: Unpack[Constraints],
+) -> Allocation:
+    """Return whole dimensions for the paper's surrogate, never above the budget (Algorithm 1, 3–4).
+
+    The real-valued solution is rounded down, to no less than the minimum. If raising to the
+    minimum made it too expensive, the dimension that loses least per parameter freed is given
+    back until the budget holds. What is left is spent greedily by reduction per parameter.
+
+    Parameters
+    ----------
+    coefficients
+        Approximation coefficients a_j > 0.
+    cardinalities, budget, **constraints
+        As in `embedalloc.problem.build_problem`: minimum, maximum, fixed, multiple_of,
+        cost_per_dimension. With a minimum of 0 a predictor goes without an embedding only where
+        the budget cannot pay everyone's first dimension, because a/0 is infinite; those with the
+        largest a_j/N_j are served first.
+
+    Returns
+    -------
+    Allocation
+        Its objective is Σ a_j/d_j and its lower bound the optimum over real dimensions.
+
+    Examples
+    --------
+    >>> print(integer_dimensions({"sex": 1.0, "town": 4.0}, {"sex": 3, "town": 50}, 180))
+    predictor  categories  dimension  parameters
+    sex                 3         10          30
+    town               50          3         150
+    proposed: 180 of 180 parameters spent, 0 left over
+    objective 1.43333, at most 0.03339 above the optimum
+    """
+    problem = build_problem(cardinalities, budget, **constraints)
+    a = problem.positive_vector(coefficients, "coefficients")
+    served = serve_first_dimensions(problem, a)
+    dimensions = proposed_dimensions(served, a)
+    return allocation_of(
+        problem,
+        dimensions,
+        "proposed",
+        objective=reciprocal_objective(a, dimensions),
+        lower_bound=_continuous_bound(served, a),
+    )
+
+
+def reciprocal_objective(coefficients: Floats, dimensions: Ints) -> float:
+    """Return Σ a_j/d_j; infinite where a predictor has no dimension."""
+    with np.errstate(divide="ignore"):
+        return float((coefficients / dimensions).sum())
+
+
+def serve_first_dimensions(problem: BudgetProblem, coefficients: Floats) -> BudgetProblem:
+    """Turn a minimum of 0 into 1 for as many predictors as the budget can pay.
+
+    Served in the order of a_j/N_j, the limit of the reduction per parameter as d falls to 0.
+    Predictors that cannot be paid are held at 0.
+    """
+    waiting = np.flatnonzero((problem.lower == 0) & (problem.upper > 0))
+    if not waiting.size:
+        return problem
+    lower, upper = problem.lower.copy(), problem.upper.copy()
+    leftover = problem.budget - problem.cost_of(lower)
+    order = np.argsort(-(coefficients / problem.costs)[waiting], kind="stable")
+    for j in waiting[order].tolist():
+        price = int(problem.costs[j]) * problem.step
+        if price <= leftover:
+            lower[j], leftover = problem.step, leftover - price
+        else:
+            upper[j] = 0
+    return replace(problem, lower=lower, upper=upper)
+
+
+def proposed_dimensions(problem: BudgetProblem, a: Floats) -> Ints:
+    """Return Algorithm 1's whole dimensions for positive coefficients and minimums above 0."""
+    free = problem.lower < problem.upper
+    targets = problem.lower.astype(np.float64)
+    if free.any():
+        remaining = problem.budget - problem.cost_of(np.where(free, 0, problem.lower))
+        targets[free] = continuous_dimensions(a[free], problem.costs[free], remaining)
+    priority = ReductionPerParameter(a, problem.costs, problem.step)
+    rounded = whole_dimensions_below(targets, problem)
+    return spend(give_back(rounded, problem, priority), problem, priority)
+
+
+def _continuous_bound(problem: BudgetProblem, a: Floats) -> float:
+    """Return the optimum over real dimensions of the free predictors plus the fixed ones' share."""
+    free = problem.lower < problem.upper
+    settled = reciprocal_objective(a[~free], problem.lower[~free])
+    if not free.any():
+        return settled
+    remaining = problem.budget - problem.cost_of(np.where(free, 0, problem.lower))
+    return settled + float(np.sqrt(a[free] * problem.costs[free]).sum() ** 2 / remaining)

@@ -1,0 +1,188 @@
+"""Choosing the total budget from data: Algorithm 2 and the holdout variant of Section 3.4.
+
+Both take functions, so they work with any way to allocate, any model and any loss:
+
+- ``allocate(rows, budget)`` returns whatever describes the dimensions, from these rows alone;
+- ``train(rows, dimensions)`` returns a model;
+- ``loss(model, rows)`` returns the mean loss on these rows.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from embedalloc.problem import Floats
+
+Rows = NDArray[np.intp]
+Dimensions = TypeVar("Dimensions")
+Model = TypeVar("Model")
+
+
+@dataclass(frozen=True)
+class BudgetSelection(Generic[Dimensions]):
+    """The selected budget, its final allocation and what the choice rests on.
+
+    Attributes
+    ----------
+    budget
+        The selected budget.
+    dimensions
+        The allocation at that budget, on all rows given.
+    budgets
+        The candidates, smallest first.
+    losses
+        Validation losses, one row per candidate; the columns are the same splits for all.
+    threshold
+        Largest mean loss that was still good enough.
+    """
+
+    budget: int
+    dimensions: Dimensions
+    budgets: tuple[int, ...]
+    losses: Floats
+    threshold: float
+
+    @property
+    def mean_losses(self) -> Floats:
+        """Mean validation loss of each candidate."""
+        return self.losses.mean(axis=1)
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard error of each mean (nan with a single split)."""
+        return _standard_errors(self.losses)
+
+
+def select_budget(
+    row_count: int,
+    budgets: Sequence[int],
+    allocate: Callable[[Rows, int], Dimensions],
+    train: Callable[[Rows, Dimensions], Model],
+    loss: Callable[[Model, Rows], float],
+    *,
+    rng: np.random.Generator,
+    folds: int = 5,
+    repetitions: int = 1,
+    strata: ArrayLike | None = None,
+) -> BudgetSelection[Dimensions]:
+    """Select the budget by repeated K-fold validation with the one-standard-error rule.
+
+    Algorithm 2: the smallest budget wins whose mean loss is within one standard error (of the
+    best budget) of the lowest mean loss. All budgets are judged on the same folds.
+
+    Parameters
+    ----------
+    row_count
+        Number of rows of the data set.
+    budgets
+        Candidate budgets.
+    folds, repetitions
+        K and R.
+    strata
+        Labels whose shares every fold keeps, for example the classes.
+    """
+    # NOTE[PAPER] shared-folds: Algorithm 2 draws the partition inside the loop over budgets; we
+    # draw it once, so that budgets are compared on the same rows.
+    candidates = _sorted_candidates(budgets)
+    if not 2 <= folds <= row_count:
+        raise ValueError(f"folds: {folds} is not between 2 and the number of rows, {row_count}")
+    if repetitions < 1:
+        raise ValueError(f"repetitions: {repetitions} is below 1")
+    splits = [
+        split
+        for _ in range(repetitions)
+        for split in _fold_splits(row_count, folds, rng=rng, strata=strata)
+    ]
+    losses = np.array(
+        [
+            [
+                _validation_loss(training, held_out, b, allocate, train, loss)
+                for training, held_out in splits
+            ]
+            for b in candidates
+        ]
+    )
+    means = losses.mean(axis=1)
+    best = int(np.argmin(means))
+    threshold = float(means[best] + _standard_errors(losses)[best])
+    chosen = candidates[int(np.argmax(means <= threshold))]
+    everything = np.arange(row_count)
+    return BudgetSelection(chosen, allocate(everything, chosen), candidates, losses, threshold)
+
+
+def select_budget_by_holdout(
+    training_rows: ArrayLike,
+    validation_rows: ArrayLike,
+    budgets: Sequence[int],
+    allocate: Callable[[Rows, int], Dimensions],
+    train: Callable[[Rows, Dimensions], Model],
+    loss: Callable[[Model, Rows], float],
+    *,
+    tolerance: float,
+) -> BudgetSelection[Dimensions]:
+    """Select the smallest budget whose validation loss is within a tolerance of the best (3.4)."""
+    candidates = _sorted_candidates(budgets)
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance: {tolerance} is below 0")
+    training, held_out = np.asarray(training_rows, np.intp), np.asarray(validation_rows, np.intp)
+    shared = np.intersect1d(training, held_out)
+    if shared.size:
+        raise ValueError(f"row {shared[0]} is in both the training and the validation rows")
+    losses = np.array(
+        [[_validation_loss(training, held_out, b, allocate, train, loss)] for b in candidates]
+    )
+    threshold = float(losses.min() + tolerance)
+    chosen = candidates[int(np.argmax(losses[:, 0] <= threshold))]
+    return BudgetSelection(chosen, allocate(training, chosen), candidates, losses, threshold)
+
+
+def _validation_loss(
+    training: Rows,
+    held_out: Rows,
+    budget: int,
+    allocate: Callable[[Rows, int], Dimensions],
+    train: Callable[[Rows, Dimensions], Model],
+    loss: Callable[[Model, Rows], float],
+) -> float:
+    value = float(loss(train(training, allocate(training, budget)), held_out))
+    if not np.isfinite(value):
+        raise ValueError(f"the validation loss at budget {budget} is {value}")
+    return value
+
+
+def _sorted_candidates(budgets: Sequence[int]) -> tuple[int, ...]:
+    candidates = tuple(sorted(int(b) for b in budgets))
+    if not candidates:
+        raise ValueError("budgets: there is no candidate")
+    repeated = next((b for b, c in pairwise(candidates) if b == c), None)
+    if candidates[0] <= 0 or repeated is not None:
+        raise ValueError(f"budgets: {list(budgets)} must be positive and all different")
+    return candidates
+
+
+def _fold_splits(
+    row_count: int, folds: int, *, rng: np.random.Generator, strata: ArrayLike | None
+) -> list[tuple[Rows, Rows]]:
+    """Return (training rows, held-out rows) for each fold of one random partition."""
+    order = rng.permutation(row_count)
+    if strata is not None:
+        labels = np.asarray(strata)
+        if labels.shape != (row_count,):
+            raise ValueError(f"strata: expected {row_count} labels, got shape {labels.shape}")
+        # Rows of one stratum stand together in random order; dealing them out in turn gives
+        # every fold its share of each stratum and folds that differ by one row at most.
+        order = order[np.argsort(labels[order], kind="stable")]
+    fold_of = np.empty(row_count, dtype=np.intp)
+    fold_of[order] = np.arange(row_count) % folds
+    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(folds)]
+
+
+def _standard_errors(losses: Floats) -> Floats:
+    count = losses.shape[1]
+    if count < 2:
+        return np.full(losses.shape[0], np.nan)
+    return losses.std(axis=1, ddof=1) / np.sqrt(count)

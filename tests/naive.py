@@ -1,0 +1,53 @@
+"""Literal, slow versions of the allocation rules: the second witness for the fast ones."""
+
+import itertools
+
+import numpy as np
+
+
+def give_back(dimensions, lower, costs, budget, worth, step=1):
+    """Remove the step worth least until the budget holds; look at every predictor every time."""
+    d = list(dimensions)
+    while np.dot(costs, d) > budget:
+        able = [j for j in range(len(d)) if d[j] - step >= lower[j]]
+        j = min(able, key=lambda j: (worth(j, d[j] - step), j))
+        d[j] -= step
+    return d
+
+
+def spend(dimensions, upper, costs, budget, worth, step=1):
+    """Add the step worth most that fits; look at every predictor every time."""
+    d = list(dimensions)
+    while True:
+        left = budget - np.dot(costs, d)
+        able = [j for j in range(len(d)) if d[j] + step <= upper[j] and step * costs[j] <= left]
+        if not able:
+            return d
+        j = max(able, key=lambda j: (worth(j, d[j]), -j))
+        d[j] += step
+
+
+def proposed(a, cardinalities, budget, *, lower=None, upper=None, step=1):
+    """Algorithm 1, steps 3 and 4, written out."""
+    a, n = np.asarray(a, float), np.asarray(cardinalities)
+    lower = [1] * len(n) if lower is None else lower
+    upper = [10**9] * len(n) if upper is None else upper
+    target = budget * np.sqrt(a / n) / np.sqrt(a * n).sum()
+    d = [
+        int(min(max(np.floor(t / step + 1e-9 * max(t, 1) / step) * step, lo), up))
+        for t, lo, up in zip(target, lower, upper, strict=True)
+    ]
+
+    def worth(j, dim):
+        return a[j] / (n[j] * dim * (dim + step)) if dim else np.inf
+
+    return spend(give_back(d, lower, n, budget, worth, step), upper, n, budget, worth, step)
+
+
+def best_by_listing(curves, costs, budget, ranges):
+    """Least total error over every allocation that the budget can pay."""
+    best = np.inf
+    for dims in itertools.product(*ranges):
+        if np.dot(costs, dims) <= budget:
+            best = min(best, sum(curve[d] for curve, d in zip(curves, dims, strict=True)))
+    return best
