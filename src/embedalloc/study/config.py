@@ -1,0 +1,131 @@
+"""Refusing a wrong configuration before any job starts, in words that say what to change."""
+
+import math
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+
+#: JSON Schema counts 150.0 as a whole number and nan as a number; both would fail much later.
+_TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
+    {
+        "integer": lambda _, value: isinstance(value, int) and not isinstance(value, bool),
+        "number": lambda _, value: (
+            isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        ),
+    }
+)
+_Validator = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[no-untyped-call]
+
+_TYPE_WORDS = {
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "array": "a list",
+    "object": "a block of keys",
+    "boolean": "true or false",
+}
+
+
+class ConfigError(ValueError):
+    """The configuration holds values that are not allowed; the message lists all of them."""
+
+
+def check_config(config: Mapping[str, Any], schema_path: str | Path) -> None:
+    """Check types, ranges and unknown keys by the schema, then what holds between keys."""
+    schema = yaml.safe_load(Path(schema_path).read_text(encoding="utf-8"))
+    errors = sorted(_Validator(schema).iter_errors(config), key=lambda e: e.json_path)
+    problems = [problem for error in errors for problem in _explain(error)]
+    if not problems:
+        problems = list(_contradictions(config))
+    if problems:
+        raise ConfigError("the configuration is not valid:\n  " + "\n  ".join(problems))
+
+
+def _explain(error: ValidationError) -> Iterator[str]:
+    """Yield one sentence per mistake: the key, the value and what is allowed."""
+    key = error.json_path.removeprefix("$").removeprefix(".") or "the configuration"
+    schema: Any = error.schema
+    value: Any = error.instance
+    limit: Any = error.validator_value
+    if error.validator == "additionalProperties":
+        known = sorted(schema["properties"])
+        for unknown in sorted(set(value) - set(known), key=str):
+            near = get_close_matches(str(unknown), known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            yield f"{key}: unknown key {unknown!r}; {hint}allowed are {', '.join(known)}"
+    elif error.validator == "required":
+        # One error per missing key; the message is the only place that says which.
+        yield f"{key}: {error.message}"
+    else:
+        meaning = f" ({schema['description']})" if "description" in schema else ""
+        yield f"{key}: {value!r} {_allowed(str(error.validator), limit)}{meaning}"
+
+
+def _allowed(validator: str, limit: Any) -> str:
+    """Return what a rule of the schema allows, in words."""
+    if validator == "type":
+        return f"must be {_TYPE_WORDS[limit]}"
+    if validator == "enum":
+        return f"must be one of {', '.join(map(str, limit))}"
+    return {
+        "minimum": f"must be at least {limit}",
+        "exclusiveMinimum": f"must be above {limit}",
+        "maximum": f"must be at most {limit}",
+        "exclusiveMaximum": f"must be below {limit}",
+        "minItems": f"must have at least {limit} entries",
+        "minProperties": f"must have at least {limit} entries",
+        "uniqueItems": "must not repeat an entry",
+        "pattern": f"must match {limit}",
+    }[validator]
+
+
+def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the schema cannot say: how keys must relate to each other."""
+    for name in ("exp1", "exp2"):
+        block = config[name]
+        yield from _rank_fits(block, name)
+        for key in (
+            "observations",
+            "panel_observations",
+            "curve_observations",
+            "test_observations",
+        ):
+            if key in block:
+                yield from _enough(block[key], block["cardinality"], f"{name}.{key}")
+    block = config["exp3"]
+    for index, predictor in enumerate(block["predictors"]):
+        yield from _rank_fits(predictor, f"exp3.predictors[{index}]")
+    largest = max(predictor["cardinality"] for predictor in block["predictors"])
+    for key in ("budget_observations", "curve_observations"):
+        yield from _enough(block[key], largest, f"exp3.{key}")
+    least = sum(predictor["cardinality"] for predictor in block["predictors"])
+    for key, budget in [
+        *((f"exp3.budgets[{i}]", b) for i, b in enumerate(block["budgets"])),
+        ("exp3.curve_budget", block["curve_budget"]),
+    ]:
+        if budget < least:
+            yield (
+                f"{key}: {budget} must be at least {least}, the sum of the predictors' "
+                "cardinalities, so that each can have one dimension"
+            )
+
+
+def _rank_fits(block: Mapping[str, Any], place: str) -> Iterator[str]:
+    rank, cardinality = block["latent_rank"], block["cardinality"]
+    if rank > cardinality:
+        yield f"{place}.latent_rank: {rank} must be at most the cardinality, {cardinality}"
+
+
+def _enough(observations: int | list[int], cardinality: int, place: str) -> Iterator[str]:
+    for n in observations if isinstance(observations, list) else [observations]:
+        if n < cardinality:
+            yield (
+                f"{place}: {n} must be at least {cardinality}, the number of categories, because "
+                "every category is observed"
+            )

@@ -1,0 +1,182 @@
+"""Experiment 1 (Section 3.1): whether the spectrum of Û tells the approximation error.
+
+For every dimension at once, from one eigen-decomposition G = Û'Û = Q diag(λ) Q' per
+replication; nothing is refitted or rebuilt per dimension.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from embedalloc.problem import Floats
+from embedalloc.spectra import fit_coefficient, goodness_of_fit, spectral_tails
+from embedalloc.study.latent import (
+    LatentDraw,
+    descending_eigh,
+    draw_latent,
+    response_weights,
+    singular_value_law,
+    stack_draws,
+)
+from embedalloc.study.streams import stream
+from embedalloc.study.tables import Column, Contract
+
+#: Replications computed together; bounds memory and does not change any number.
+STACK = 100
+
+_DESIGN = Column("text", "spectral design")
+_REPLICATION = Column("integer", "Monte Carlo replication", low=0)
+
+PROFILES = Contract(
+    "exp1_profiles",
+    {
+        "design": _DESIGN,
+        "replication": _REPLICATION,
+        "dimension": Column("integer", "embedding dimension d", low=1),
+        "population_tail": Column("number", "Frobenius norm of U − U_d", low=0),
+        "empirical_tail": Column("number", "Frobenius norm of Û − Û_d", low=0),
+        "reconstruction_error": Column("number", "Frobenius norm of U − Û_d", low=0),
+        "predictive_error_refit": Column("number", "root excess risk, read-out refitted", low=0),
+        "predictive_error_known": Column("number", "root excess risk, beta known", low=0),
+    },
+    key=("design", "replication", "dimension"),
+)
+FITS = Contract(
+    "exp1_fits",
+    {
+        "design": _DESIGN,
+        "replication": _REPLICATION,
+        "coefficient": Column("number", "a fitted to the empirical tails", low=0),
+        "r_squared": Column("number", "goodness of that fit", high=1),
+    },
+    key=("design", "replication"),
+)
+
+
+def simulate(
+    settings: Mapping[str, Any], *, seed: int, design: str, first: int, last: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return profiles over d and fits for replications first … last − 1 of one design."""
+    spectrum = singular_value_law(settings["spectrum"], settings["latent_rank"])
+    profiles, fits = [], []
+    for start in range(first, last, STACK):
+        replications = range(start, min(start + STACK, last))
+        draws = [_draw(settings, spectrum, stream(seed, "exp1", design, r)) for r in replications]
+        draw = stack_draws([latent for latent, _ in draws])
+        response_errors = np.stack([errors for _, errors in draws])
+        profile = error_profiles(draw, response_errors, spectrum)
+        profiles.append(_profile_rows(profile, replications))
+        fits.append(_fit_rows(profile["empirical_tail"], settings["coefficient_fit"], replications))
+    return tuple(  # type: ignore[return-value]  # two frames, as annotated
+        pd.concat(frames, ignore_index=True).assign(design=design)[list(contract.columns)]
+        for frames, contract in ((profiles, PROFILES), (fits, FITS))
+    )
+
+
+def _draw(
+    settings: Mapping[str, Any], spectrum: Floats, rng: np.random.Generator
+) -> tuple[LatentDraw, Floats]:
+    """Draw one replication and the noise of its category means of y."""
+    draw = draw_latent(
+        rng,
+        spectrum=spectrum,
+        cardinality=settings["cardinality"],
+        observations=settings["observations"],
+        concentration=settings["concentration"],
+        noise=settings["noise"],
+    )
+    scale = settings["response_noise"] / np.sqrt(draw.counts)
+    return draw, rng.standard_normal(len(draw.counts)) * scale
+
+
+def error_profiles(
+    draw: LatentDraw, response_errors: Floats, spectrum: Floats
+) -> dict[str, Floats]:
+    """Return every error of Experiment 1 for d = 1 … r, shape (replications, r) each.
+
+    Parameters
+    ----------
+    draw
+        Stacked replications.
+    response_errors
+        Noise of the category means of y, shape (replications, N).
+    spectrum
+        Singular values of U.
+    """
+    eigenvalues, vectors = descending_eigh(_transposed(draw.means) @ draw.means)
+    # ‖U − Û_d‖² = ‖U‖² + Σ_{k≤d} (λ_k − 2 q_k'M q_k) with M = Û'U.
+    cross = (vectors * (_transposed(draw.means) @ draw.latent @ vectors)).sum(axis=-2)
+    norm = (spectrum**2).sum()
+    reconstruction = norm + np.cumsum(eigenvalues - 2.0 * cross, axis=-1)
+    truth = draw.latent @ (draw.right @ response_weights(len(spectrum)))[..., None]
+    scores = draw.means @ vectors
+    return {
+        "population_tail": np.broadcast_to(spectral_tails(spectrum)[1:], eigenvalues.shape),
+        "empirical_tail": spectral_tails(np.sqrt(eigenvalues))[..., 1:],
+        "reconstruction_error": np.sqrt(np.maximum(reconstruction, 0.0)),
+        "predictive_error_refit": _refit_errors(draw, scores, truth[..., 0], response_errors),
+        "predictive_error_known": _known_errors(draw, scores, vectors, truth[..., 0]),
+    }
+
+
+def _refit_errors(
+    draw: LatentDraw, scores: Floats, truth: Floats, response_errors: Floats
+) -> Floats:
+    """Return root excess risks of least squares with intercept on the leading d scores.
+
+    The scores are orthonormalised in order, weighted by the counts, so that adding a dimension
+    adds a term to the fit and changes none of the others.
+    """
+    # NOTE[PAPER] exp1-predictive: the paper does not define the predictive error of rank d.
+    root_counts = np.sqrt(draw.counts)[..., None]
+    weights = draw.counts / draw.counts.sum(axis=-1, keepdims=True)
+    centred = scores - (weights[..., None] * scores).sum(axis=-2, keepdims=True)
+    basis = np.linalg.qr(root_counts * centred)[0]
+    response = truth + response_errors
+    intercept = (weights * response).sum(axis=-1, keepdims=True)
+    slopes = _transposed(basis) @ (root_counts[..., 0] * (response - intercept))[..., None]
+    fitted = intercept[..., None] + np.cumsum(basis / root_counts * _transposed(slopes), axis=-1)
+    return _root_risk(draw.probabilities, truth, fitted)
+
+
+def _known_errors(draw: LatentDraw, scores: Floats, vectors: Floats, truth: Floats) -> Floats:
+    """Return root excess risks of predicting with the true beta and the rank-d means."""
+    weights = response_weights(vectors.shape[-1])
+    slopes = _transposed(vectors) @ (draw.right @ weights)[..., None]
+    return _root_risk(draw.probabilities, truth, np.cumsum(scores * _transposed(slopes), axis=-1))
+
+
+def _root_risk(probabilities: Floats, truth: Floats, fitted: Floats) -> Floats:
+    """Return the root of the mean squared error over categories, without the noise of y."""
+    squares = (truth[..., None] - fitted) ** 2
+    return np.sqrt((probabilities[..., None] * squares).sum(axis=-2))
+
+
+def _transposed(stack: Floats) -> Floats:
+    return np.swapaxes(stack, -1, -2)
+
+
+def _profile_rows(profile: Mapping[str, Floats], replications: range) -> pd.DataFrame:
+    rank = profile["empirical_tail"].shape[-1]
+    return pd.DataFrame(
+        {
+            "replication": np.repeat(np.asarray(replications), rank),
+            "dimension": np.tile(np.arange(1, rank + 1), len(replications)),
+            **{name: values.reshape(-1) for name, values in profile.items()},
+        }
+    )
+
+
+def _fit_rows(empirical_tail: Floats, method: Any, replications: range) -> pd.DataFrame:
+    # The fit wants tails from d = 0 on and does not look at that first entry.
+    tails = np.concatenate([empirical_tail[..., :1], empirical_tail], axis=-1)
+    coefficient = fit_coefficient(tails, method=method)
+    return pd.DataFrame(
+        {
+            "replication": np.asarray(replications),
+            "coefficient": coefficient,
+            "r_squared": goodness_of_fit(tails, coefficient),
+        }
+    )

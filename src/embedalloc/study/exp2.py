@@ -1,0 +1,191 @@
+"""Experiment 2 (Section 3.2): more dimensions approximate better and estimate worse.
+
+All dimensions come from one eigen-decomposition per replication; the training and the test
+sample are drawn through their sufficient statistics (category means and within scatter).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from embedalloc.problem import Floats, Ints
+from embedalloc.study.latent import (
+    LatentDraw,
+    descending_eigh,
+    draw_counts,
+    draw_latent,
+    draw_within_scatter,
+    singular_value_law,
+    stack_draws,
+)
+from embedalloc.study.streams import stream
+from embedalloc.study.tables import Column, Contract
+
+#: Replications computed together; bounds memory and does not change any number.
+STACK = 100
+
+PROFILES = Contract(
+    "exp2_profiles",
+    {
+        "observations": Column("integer", "training sample size n", low=1),
+        "replication": Column("integer", "Monte Carlo replication", low=0),
+        "dimension": Column("integer", "embedding dimension d", low=1),
+        "training_mse": Column("number", "per coordinate, on the training sample", low=0),
+        "test_mse": Column("number", "per coordinate, on the test sample", low=0),
+        "test_risk": Column("number", "expectation of test_mse given the estimate", low=0),
+        "total": Column("number", "squared Frobenius norm of U − Û_d", low=0),
+        "approximation": Column("number", "exact split: squared norm of U(I − P_d)", low=0),
+        "estimation": Column("number", "exact split: squared norm of (Û − U)P_d", low=0),
+        "literal_approximation": Column("number", "squared norm of U − U_d", low=0),
+        "literal_estimation": Column("number", "squared norm of U_d − Û_d", low=0),
+    },
+    key=("observations", "replication", "dimension"),
+)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What the training and the test sample contribute beyond the latent draw, stacked.
+
+    Attributes
+    ----------
+    training_scatter, test_scatter
+        Sums of squares within categories.
+    test_counts, test_means
+        Test observations per category and their means.
+    """
+
+    training_scatter: Floats
+    test_scatter: Floats
+    test_counts: Ints
+    test_means: Floats
+
+
+def simulate(
+    settings: Mapping[str, Any], *, seed: int, observations: int, first: int, last: int
+) -> pd.DataFrame:
+    """Return profiles over d for replications first … last − 1 of one sample size."""
+    spectrum = singular_value_law(settings["spectrum"], settings["latent_rank"])
+    frames = []
+    for start in range(first, last, STACK):
+        replications = range(start, min(start + STACK, last))
+        draws = [
+            _draw(settings, spectrum, observations, stream(seed, "exp2", observations, r))
+            for r in replications
+        ]
+        profile = error_profiles(
+            stack_draws([latent for latent, _ in draws]),
+            _stack_samples([samples for _, samples in draws]),
+            spectrum,
+            settings["noise"],
+        )
+        rank = len(spectrum)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "observations": observations,
+                    "replication": np.repeat(np.asarray(replications), rank),
+                    "dimension": np.tile(np.arange(1, rank + 1), len(replications)),
+                    **{name: values.reshape(-1) for name, values in profile.items()},
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)[list(PROFILES.columns)]
+
+
+def _draw(
+    settings: Mapping[str, Any], spectrum: Floats, observations: int, rng: np.random.Generator
+) -> tuple[LatentDraw, Samples]:
+    noise, rank = settings["noise"], len(spectrum)
+    draw = draw_latent(
+        rng,
+        spectrum=spectrum,
+        cardinality=settings["cardinality"],
+        observations=observations,
+        concentration=settings["concentration"],
+        noise=noise,
+    )
+    training_scatter = draw_within_scatter(rng, draw.counts, rank, noise)
+    # NOTE[PAPER] exp2-test: the test sample follows the law of the training sample, with the
+    # same category probabilities.
+    counts = draw_counts(rng, draw.probabilities, settings["test_observations"])
+    errors = rng.standard_normal(draw.latent.shape) * (noise / np.sqrt(counts))[:, None]
+    test_scatter = draw_within_scatter(rng, counts, rank, noise)
+    return draw, Samples(
+        np.array(training_scatter), np.array(test_scatter), counts, draw.latent + errors
+    )
+
+
+def _stack_samples(samples: list[Samples]) -> Samples:
+    return Samples(
+        np.array([s.training_scatter for s in samples]),
+        np.array([s.test_scatter for s in samples]),
+        np.stack([s.test_counts for s in samples]),
+        np.stack([s.test_means for s in samples]),
+    )
+
+
+def error_profiles(
+    draw: LatentDraw, samples: Samples, spectrum: Floats, noise: float
+) -> dict[str, Floats]:
+    """Return every error of Experiment 2 for d = 1 … r, shape (replications, r) each."""
+    means, latent = draw.means, draw.latent
+    eigenvalues, vectors = descending_eigh(_transposed(means) @ means)
+    scores, true_scores = means @ vectors, latent @ vectors
+    errors = scores - true_scores
+    rank = len(spectrum)
+    approximation = _sum_beyond((true_scores**2).sum(axis=-2))
+    estimation = np.cumsum((errors**2).sum(axis=-2), axis=-1)
+    training_squares = samples.training_scatter[..., None] + _sum_beyond(
+        (draw.counts[..., None] * scores**2).sum(axis=-2)
+    )
+    test_squares = samples.test_scatter[..., None] + _squared_distance(
+        samples.test_means @ vectors, scores, samples.test_counts
+    )
+    risk = noise**2 + _squared_distance(true_scores, scores, draw.probabilities) / rank
+    return {
+        "training_mse": training_squares / (rank * draw.counts.sum(axis=-1)[..., None]),
+        "test_mse": test_squares / (rank * samples.test_counts.sum(axis=-1)[..., None]),
+        "test_risk": risk,
+        "total": approximation + estimation,
+        "approximation": approximation,
+        "estimation": estimation,
+        "literal_approximation": np.broadcast_to(_sum_beyond(spectrum**2), eigenvalues.shape),
+        "literal_estimation": _literal_estimation(draw, eigenvalues, vectors, spectrum),
+    }
+
+
+def _literal_estimation(
+    draw: LatentDraw, eigenvalues: Floats, vectors: Floats, spectrum: Floats
+) -> Floats:
+    """Return ‖U_d − Û_d‖² = Σ_{k≤d} (s_k² + λ_k) − 2 Σ_{k,l≤d} H_kl, H = (V'M'Q) ∘ (V'Q)."""
+    right = _transposed(draw.right)
+    products = (right @ (_transposed(draw.latent) @ draw.means) @ vectors) * (right @ vectors)
+    block_sums = np.cumsum(np.cumsum(products, axis=-1), axis=-2)
+    inner = np.diagonal(block_sums, axis1=-2, axis2=-1)
+    squares = np.cumsum(spectrum**2 + eigenvalues, axis=-1) - 2.0 * inner
+    return np.maximum(squares, 0.0)
+
+
+def _squared_distance(targets: Floats, scores: Floats, weights: Floats | Ints) -> Floats:
+    """Return Σ_c w_c ‖target_c − (leading d scores of c)‖² for d = 1 … r.
+
+    In the basis of the eigenvectors the reconstruction has the first d scores and zeros.
+    """
+    weighted = weights[..., None]
+    inside = (weighted * (targets - scores) ** 2).sum(axis=-2)
+    outside = (weighted * targets**2).sum(axis=-2)
+    return np.cumsum(inside, axis=-1) + _sum_beyond(outside)
+
+
+def _sum_beyond(values: Floats) -> Floats:
+    """Return the sums over k > d for d = 1 … r along the last axis, summed from the far end."""
+    sums = np.cumsum(values[..., ::-1], axis=-1)[..., ::-1]
+    return np.concatenate([sums[..., 1:], np.zeros_like(sums[..., :1])], axis=-1)
+
+
+def _transposed(stack: Floats) -> Floats:
+    return np.swapaxes(stack, -1, -2)

@@ -1,0 +1,365 @@
+"""Experiment 3 (Section 3.3): four allocation rules under the same budget and the same data.
+
+In every replication all predictors are decomposed once and all features enter one Gram matrix;
+an allocation only selects which leading features the read-out may use.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from embedalloc.heuristics import Leftover, cardinality, equal, proposed, spectral_mass
+from embedalloc.problem import Floats
+from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit, spectral_tails
+from embedalloc.study.latent import (
+    LatentDraw,
+    descending_eigh,
+    draw_latent,
+    response_weights,
+    singular_value_law,
+)
+from embedalloc.study.streams import stream
+from embedalloc.study.tables import Column, Contract
+
+#: The paper's four rules, proposed first.
+ALLOCATION_RULES = ("proposed", "equal", "cardinality", "spectral_mass")
+LEFTOVERS: tuple[Leftover, ...] = ("floored", "spent")
+
+PERFORMANCE = Contract(
+    "exp3_performance",
+    {
+        "observations": Column("integer", "training sample size n", low=1),
+        "replication": Column("integer", "Monte Carlo replication", low=0),
+        "budget": Column("integer", "total embedding parameters B", low=1),
+        "allocation_rule": Column("text", "who chose the dimensions", values=ALLOCATION_RULES),
+        "leftover": Column("text", "what became of the leftover budget", values=LEFTOVERS),
+        "dimensions": Column("text", "d_1-d_2-…, in the order of the predictors"),
+        "cost": Column("integer", "parameters spent", low=1),
+        "risk": Column("number", "expected squared error, read-out refitted", low=0),
+        "test_mse": Column("number", "squared error on the test sample, refitted", low=0),
+        "risk_known": Column("number", "expected squared error, beta known", low=0),
+    },
+    key=("observations", "replication", "budget", "allocation_rule", "leftover"),
+)
+PREDICTORS = Contract(
+    "exp3_predictors",
+    {
+        "observations": Column("integer", "training sample size n", low=1),
+        "replication": Column("integer", "Monte Carlo replication", low=0),
+        "predictor": Column("integer", "number of the predictor, from 1", low=1),
+        "coefficient": Column("number", "a fitted to the empirical tails", low=0),
+        "r_squared": Column("number", "goodness of that fit", high=1),
+        "mass": Column("number", "sum of squared singular values", low=0),
+    },
+    key=("observations", "replication", "predictor"),
+)
+
+
+@dataclass(frozen=True)
+class Replication:
+    """All that allocation and evaluation need of one replication.
+
+    Features of all predictors stand side by side: first predictor's leading score first.
+
+    Attributes
+    ----------
+    gram, moment
+        Centred Gram matrix of the features and their centred products with y.
+    feature_means, response_mean
+        Training means, which the free intercept absorbs.
+    scores
+        Per predictor the score of every category, shape (N_j, r_j).
+    effects
+        Per predictor the true contribution of every category to y.
+    known_weights
+        Read-out weights if beta were known.
+    probabilities
+        Per predictor the category probabilities.
+    tails
+        Per predictor the empirical tails from d = 0 on.
+    test_categories, test_noise
+        The independent test sample.
+    response_noise
+        Standard deviation of y given the categories.
+    """
+
+    gram: Floats
+    moment: Floats
+    feature_means: Floats
+    response_mean: float
+    scores: tuple[Floats, ...]
+    effects: tuple[Floats, ...]
+    known_weights: Floats
+    probabilities: tuple[Floats, ...]
+    tails: tuple[Floats, ...]
+    test_categories: tuple[NDArray[np.intp], ...]
+    test_noise: Floats
+    response_noise: float
+
+
+def simulate(
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    observations: int,
+    budgets: Sequence[int],
+    first: int,
+    last: int,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return performance and predictor rows for replications first … last − 1 of one n.
+
+    Neither budget nor rule is part of the random stream: all rules at all budgets face the same
+    data.
+    """
+    blind = {budget: blind_allocations(settings, budget) for budget in budgets}
+    performance, predictors = [], []
+    for replication in range(first, last):
+        rng = stream(seed, "exp3", observations, replication)
+        drawn = draw_replication(settings, observations, rng)
+        place = {"observations": observations, "replication": replication}
+        about = predictor_rows(drawn, settings["coefficient_fit"])
+        chosen = {
+            budget: informed_allocations(settings, about, budget) | blind[budget]
+            for budget in budgets
+        }
+        predictors += [place | row for row in about]
+        performance += [place | row for row in _performance_rows(drawn, chosen, settings)]
+    return pd.DataFrame(performance), pd.DataFrame(predictors)
+
+
+def draw_replication(
+    settings: Mapping[str, Any], observations: int, rng: np.random.Generator
+) -> Replication:
+    """Draw predictors, one training sample of y and one test sample."""
+    draws = [
+        draw_latent(
+            rng,
+            spectrum=singular_value_law(predictor["spectrum"], predictor["latent_rank"]),
+            cardinality=predictor["cardinality"],
+            observations=observations,
+            concentration=settings["concentration"],
+            noise=settings["noise"],
+        )
+        for predictor in settings["predictors"]
+    ]
+    # NOTE[PAPER] exp3-sample: each predictor's counts are dealt out to the rows in random order,
+    # independently of the other predictors.
+    categories = [
+        rng.permutation(np.repeat(np.arange(len(draw.counts)), draw.counts)) for draw in draws
+    ]
+    noise = settings["response_noise"]
+    errors = noise * rng.standard_normal(observations)
+    test_size = settings["test_observations"]
+    test_categories = tuple(
+        rng.choice(len(draw.counts), size=test_size, p=draw.probabilities) for draw in draws
+    )
+    test_noise = noise * rng.standard_normal(test_size)
+    return summarise(draws, categories, errors, test_categories, test_noise, noise)
+
+
+def summarise(
+    draws: Sequence[LatentDraw],
+    categories: Sequence[NDArray[np.intp]],
+    errors: Floats,
+    test_categories: tuple[NDArray[np.intp], ...],
+    test_noise: Floats,
+    response_noise: float,
+) -> Replication:
+    """Decompose the predictors and reduce the training sample to its Gram matrix.
+
+    Products of features are formed from the table of counts of each pair of categories, so the
+    number of rows matters only for counting them.
+    """
+    spectra = [descending_eigh(draw.means.T @ draw.means) for draw in draws]
+    scores = tuple(draw.means @ vectors for draw, (_, vectors) in zip(draws, spectra, strict=True))
+    betas = [draw.right @ response_weights(draw.right.shape[0]) for draw in draws]
+    effects = tuple(draw.latent @ beta for draw, beta in zip(draws, betas, strict=True))
+    size = len(errors)
+    sizes = [len(effect) for effect in effects]
+    pairs = {
+        (j, k): np.bincount(categories[j] * sizes[k] + categories[k], minlength=sizes[j] * sizes[k])
+        .reshape(sizes[j], sizes[k])
+        .astype(np.float64)
+        for j in range(len(draws))
+        for k in range(j + 1, len(draws))
+    }
+    counts = [draw.counts.astype(np.float64) for draw in draws]
+
+    def summed(j: int, k: int, values: Floats) -> Floats:
+        """Sum the values of predictor k's categories over the rows of predictor j's."""
+        if j == k:
+            return (counts[j] * values.T).T
+        return (pairs[j, k] if j < k else pairs[k, j].T) @ values
+
+    everyone = range(len(draws))
+    raw = np.block([[scores[j].T @ summed(j, k, scores[k]) for k in everyone] for j in everyone])
+    response_sums = [
+        np.bincount(categories[j], weights=errors, minlength=sizes[j])
+        + sum(summed(j, k, effects[k]) for k in everyone)
+        for j in everyone
+    ]
+    means = np.concatenate([counts[j] @ scores[j] for j in everyone]) / size
+    response_mean = float(response_sums[0].sum()) / size
+    moment = np.concatenate([scores[j].T @ response_sums[j] for j in everyone])
+    return Replication(
+        gram=raw - size * np.outer(means, means),
+        moment=moment - size * means * response_mean,
+        feature_means=means,
+        response_mean=response_mean,
+        scores=scores,
+        effects=effects,
+        known_weights=np.concatenate(
+            [vectors.T @ beta for (_, vectors), beta in zip(spectra, betas, strict=True)]
+        ),
+        probabilities=tuple(draw.probabilities for draw in draws),
+        tails=tuple(spectral_tails(np.sqrt(values)) for values, _ in spectra),
+        test_categories=test_categories,
+        test_noise=test_noise,
+        response_noise=response_noise,
+    )
+
+
+def predictor_rows(drawn: Replication, method: FitMethod) -> list[dict[str, Any]]:
+    """Return what the informed rules know of each predictor: fitted coefficient and mass."""
+    rows = []
+    for j, tails in enumerate(drawn.tails, start=1):
+        coefficient = fit_coefficient(tails, method=method)
+        rows.append(
+            {
+                "predictor": j,
+                "coefficient": float(coefficient),
+                "r_squared": float(goodness_of_fit(tails, coefficient)),
+                "mass": float(tails[0] ** 2),
+            }
+        )
+    return rows
+
+
+Choice = dict[tuple[str, str], tuple[int, ...]]
+
+
+def blind_allocations(settings: Mapping[str, Any], budget: int) -> Choice:
+    """Return the dimensions of the rules that do not look at data, by (rule, leftover)."""
+    sizes, caps = _sizes_and_caps(settings)
+    return {
+        (rule.__name__, leftover): tuple(
+            rule(sizes, budget, leftover=leftover, maximum=caps).dimensions.values()
+        )
+        for rule in (equal, cardinality)
+        for leftover in LEFTOVERS
+    }
+
+
+def informed_allocations(
+    settings: Mapping[str, Any], about: Sequence[Mapping[str, Any]], budget: int
+) -> Choice:
+    """Return the dimensions of the rules that look at the spectra, by (rule, leftover).
+
+    Algorithm 1 spends the leftover; for its rivals both readings are computed. d_j ≤ r_j.
+    """
+    sizes, caps = _sizes_and_caps(settings)
+    coefficients, masses = ([row[key] for row in about] for key in ("coefficient", "mass"))
+    ours = proposed(sizes, budget, coefficients=coefficients, maximum=caps)
+    choice = {("proposed", "spent"): tuple(ours.dimensions.values())}
+    for leftover in LEFTOVERS:
+        rival = spectral_mass(sizes, budget, masses=masses, leftover=leftover, maximum=caps)
+        choice["spectral_mass", leftover] = tuple(rival.dimensions.values())
+    return choice
+
+
+def _sizes_and_caps(settings: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    predictors = settings["predictors"]
+    return [p["cardinality"] for p in predictors], [p["latent_rank"] for p in predictors]
+
+
+def evaluate(
+    drawn: Replication, chosen: Sequence[Sequence[int]], ridge: float
+) -> dict[str, Floats]:
+    """Return the errors of read-outs that see only the leading d_j features of each predictor.
+
+    One entry per allocation: the expected squared error (risk), that on the test sample, and
+    the expected squared error if beta were known.
+    """
+    used = np.array([_selected(drawn, dimensions) for dimensions in chosen])
+    weights = np.array([_readout_weights(drawn, features, ridge) for features in used])
+    intercepts = drawn.response_mean - (weights * drawn.feature_means).sum(axis=1)
+    deviations = _deviations(drawn, weights)
+    residuals = intercepts[:, None] - drawn.test_noise
+    for deviation, cells in zip(deviations, drawn.test_categories, strict=True):
+        residuals = residuals + deviation[:, cells]
+    known = _deviations(drawn, np.where(used, drawn.known_weights, 0.0))
+    return {
+        "risk": _risk(drawn, deviations, intercepts),
+        "test_mse": (residuals**2).mean(axis=1),
+        "risk_known": _risk(drawn, known, np.zeros(len(chosen))),
+    }
+
+
+def _selected(drawn: Replication, dimensions: Sequence[int]) -> NDArray[np.bool_]:
+    """Return which features an allocation uses."""
+    return np.concatenate(
+        [np.arange(score.shape[1]) < d for score, d in zip(drawn.scores, dimensions, strict=True)]
+    )
+
+
+def _readout_weights(drawn: Replication, features: NDArray[np.bool_], ridge: float) -> Floats:
+    """Return least-squares weights, zero for unused features; the intercept is free.
+
+    The ridge is a share of the mean diagonal of the Gram matrix of the features in use.
+    """
+    used = np.flatnonzero(features)
+    block = drawn.gram[np.ix_(used, used)]
+    block = block + np.eye(len(used)) * (ridge * np.trace(block) / len(used))
+    weights = np.zeros(len(features))
+    weights[used] = np.linalg.solve(block, drawn.moment[used])
+    return weights
+
+
+def _deviations(drawn: Replication, weights: Floats) -> list[Floats]:
+    """Return per predictor prediction minus truth, shape (allocations, categories)."""
+    ends = np.cumsum([score.shape[1] for score in drawn.scores])
+    parts = np.split(weights, ends[:-1], axis=1)
+    # A matrix-vector product per allocation: its bits do not depend on the other allocations.
+    return [
+        (score @ part[..., None])[..., 0] - effect
+        for score, part, effect in zip(drawn.scores, parts, drawn.effects, strict=True)
+    ]
+
+
+def _risk(drawn: Replication, deviations: Sequence[Floats], intercepts: Floats) -> Floats:
+    """Return the expected squared error for categories drawn independently by their π.
+
+    Independence leaves the square of the mean deviation and the sum of the variances.
+    """
+    bias, variance = intercepts, np.full(len(intercepts), drawn.response_noise**2)
+    for deviation, probability in zip(deviations, drawn.probabilities, strict=True):
+        mean = (deviation * probability).sum(axis=1)
+        bias = bias + mean
+        variance = variance + ((deviation - mean[:, None]) ** 2 * probability).sum(axis=1)
+    return bias**2 + variance
+
+
+def _performance_rows(
+    drawn: Replication, chosen: Mapping[int, Choice], settings: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Return one row per budget, rule and leftover; equal allocations are evaluated once."""
+    different = sorted({dimensions for choice in chosen.values() for dimensions in choice.values()})
+    errors = evaluate(drawn, different, settings["ridge"])
+    position = {dimensions: i for i, dimensions in enumerate(different)}
+    sizes, _ = _sizes_and_caps(settings)
+    return [
+        {
+            "budget": budget,
+            "allocation_rule": rule,
+            "leftover": leftover,
+            "dimensions": "-".join(map(str, dimensions)),
+            "cost": int(np.dot(sizes, dimensions)),
+            **{name: float(values[position[dimensions]]) for name, values in errors.items()},
+        }
+        for budget, choice in chosen.items()
+        for (rule, leftover), dimensions in choice.items()
+    ]

@@ -1,0 +1,109 @@
+"""Latent category matrices and their estimates, as Section 3 of the paper generates them.
+
+Category means are drawn from their own distribution instead of by averaging samples: the mean
+of n_c samples around u_c with noise σ is exactly normal around u_c with noise σ/√n_c. The cost
+therefore does not depend on the number of observations.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from embedalloc.problem import Floats, Ints
+
+
+@dataclass(frozen=True)
+class LatentDraw:
+    """One predictor, one replication or a stack of replications along the first axis.
+
+    Attributes
+    ----------
+    latent
+        U, shape (..., N, r).
+    right
+        Right singular vectors of U as columns, shape (..., r, r).
+    probabilities
+        Category probabilities π, shape (..., N).
+    counts
+        Observations per category n_c, shape (..., N).
+    means
+        Category means Û, shape (..., N, r).
+    """
+
+    latent: Floats
+    right: Floats
+    probabilities: Floats
+    counts: Ints
+    means: Floats
+
+
+def singular_value_law(law: Mapping[str, Any], latent_rank: int) -> Floats:
+    """Return σ_1 … σ_r of a decay law: scale k^-rate or scale e^(-rate (k - offset))."""
+    k = np.arange(1, latent_rank + 1, dtype=np.float64)
+    if law["decay"] == "polynomial":
+        return law["scale"] * k ** -law["rate"]
+    if law["decay"] == "exponential":
+        return law["scale"] * np.exp(-law["rate"] * (k - law.get("offset", 0)))
+    raise ValueError(f"unknown decay {law['decay']!r}; choose polynomial or exponential")
+
+
+def draw_counts(rng: np.random.Generator, probabilities: Floats, observations: int) -> Ints:
+    """Return counts n_c = 1 + Multinomial(n − N, π), so that no category is empty."""
+    # NOTE[PAPER] counts: the paper says Dirichlet-multinomial and does not treat empty categories.
+    size = len(probabilities)
+    return 1 + rng.multinomial(observations - size, probabilities)
+
+
+def draw_latent(
+    rng: np.random.Generator,
+    *,
+    spectrum: Floats,
+    cardinality: int,
+    observations: int,
+    concentration: float,
+    noise: float,
+) -> LatentDraw:
+    """Draw U = Q₁ diag(σ) Q₂', category counts and category means, eqs. (3) and (4)."""
+    rank = len(spectrum)
+    left, _ = np.linalg.qr(rng.standard_normal((cardinality, rank)))
+    right, _ = np.linalg.qr(rng.standard_normal((rank, rank)))
+    latent = (left * spectrum) @ right.T
+    probabilities = rng.dirichlet(np.full(cardinality, concentration))
+    counts = draw_counts(rng, probabilities, observations)
+    errors = rng.standard_normal((cardinality, rank)) * (noise / np.sqrt(counts))[:, None]
+    return LatentDraw(latent, right, probabilities, counts, latent + errors)
+
+
+def stack_draws(draws: Sequence[LatentDraw]) -> LatentDraw:
+    """Stack single draws along a new first axis."""
+    return LatentDraw(
+        *(
+            np.stack([getattr(draw, name) for draw in draws])
+            for name in ("latent", "right", "probabilities", "counts", "means")
+        )
+    )
+
+
+def draw_within_scatter(rng: np.random.Generator, counts: Ints, rank: int, noise: float) -> float:
+    """Draw the sum of squared deviations of all samples from their category means.
+
+    It is independent of the means and follows σ² times a χ² law with r Σ (n_c − 1) degrees of
+    freedom.
+    """
+    freedom = rank * int((counts - 1).sum())
+    return float(noise**2 * rng.chisquare(freedom)) if freedom else 0.0
+
+
+def descending_eigh(gram: Floats) -> tuple[Floats, Floats]:
+    """Return eigenvalues (largest first, not below 0) and eigenvectors of Gram matrices."""
+    values, vectors = np.linalg.eigh(gram)
+    return np.maximum(values[..., ::-1], 0.0), vectors[..., ::-1]
+
+
+def response_weights(latent_rank: int) -> Floats:
+    """Return w with w_k ∝ 1/k and unit norm; β = V w leans on the leading directions of U."""
+    # NOTE[PAPER] beta: the paper says "aligned with the leading singular directions" only.
+    weights = 1.0 / np.arange(1, latent_rank + 1)
+    return weights / np.linalg.norm(weights)

@@ -1,0 +1,198 @@
+"""Parquet with a contract: what is written is checked, and so is what is read.
+
+A contract declares a table's columns, their types and ranges, and the columns that identify a
+row. Writing checks the frame, then puts a complete file in place at once. Reading refuses a
+damaged, foreign or outdated file and names the command that rebuilds it.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import embedalloc
+from embedalloc.study.files import whole_file
+
+Kind = Literal["integer", "number", "text", "flag"]
+_ARROW_TYPES = {
+    "integer": pa.int64(),
+    "number": pa.float64(),
+    "text": pa.string(),
+    "flag": pa.bool_(),
+}
+_METADATA_KEY = b"embedalloc"
+
+
+class TableError(ValueError):
+    """A table breaks its contract, or its file cannot be trusted."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its kind, its meaning and the values it may take.
+
+    Attributes
+    ----------
+    kind
+        Type of the values.
+    meaning
+        What the column holds, for readers of the contract.
+    low, high
+        Inclusive range of a numeric column.
+    values
+        The only texts allowed, where they are known.
+    may_be_missing
+        Whether nan or null is allowed.
+    """
+
+    kind: Kind
+    meaning: str
+    low: float | None = None
+    high: float | None = None
+    values: tuple[str, ...] = ()
+    may_be_missing: bool = False
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A table's name, its columns in order and the columns that identify a row."""
+
+    name: str
+    columns: Mapping[str, Column]
+    key: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of the contract; a file with another one is outdated."""
+        described = {name: asdict(column) for name, column in self.columns.items()}
+        return digest_of({"name": self.name, "columns": described, "key": list(self.key)})
+
+    def check(self, frame: pd.DataFrame, place: str) -> None:
+        """Raise a `TableError` that names the first column and value that break the contract."""
+        if list(frame.columns) != list(self.columns):
+            missing = [c for c in self.columns if c not in frame.columns]
+            unknown = [c for c in frame.columns if c not in self.columns]
+            raise TableError(
+                f"{place}: columns do not match the contract {self.name!r}: "
+                f"missing {missing}, unknown {unknown}, expected {list(self.columns)}"
+            )
+        if frame.empty:
+            raise TableError(f"{place}: the table is empty")
+        for name, column in self.columns.items():
+            _check_column(frame[name], column, f"{place}: column {name!r}")
+        repeated = frame.duplicated(list(self.key))
+        if repeated.any():
+            row = frame.loc[repeated, list(self.key)].iloc[0].to_dict()
+            raise TableError(f"{place}: more than one row for {row}")
+
+
+def _check_column(values: "pd.Series[Any]", column: Column, place: str) -> None:
+    missing = values.isna()
+    if missing.any() and not column.may_be_missing:
+        raise TableError(f"{place}: missing value in row {int(np.flatnonzero(missing)[0])}")
+    present = values[~missing]
+    expected = {
+        "integer": pd.api.types.is_integer_dtype,
+        "number": pd.api.types.is_float_dtype,
+        "flag": pd.api.types.is_bool_dtype,
+        "text": pd.api.types.is_string_dtype,
+    }[column.kind]
+    if not expected(values):
+        raise TableError(f"{place}: type {values.dtype} where {column.kind} is expected")
+    if column.kind == "number" and not np.isfinite(present).all():
+        raise TableError(f"{place}: infinite value")
+    if column.low is not None and (present < column.low).any():
+        raise TableError(f"{place}: {present.min()} is below {column.low}")
+    if column.high is not None and (present > column.high).any():
+        raise TableError(f"{place}: {present.max()} is above {column.high}")
+    if column.values and not present.isin(column.values).all():
+        wrong = present[~present.isin(column.values)].iloc[0]
+        raise TableError(f"{place}: {wrong!r} is not one of {', '.join(column.values)}")
+
+
+def digest_of(settings: object) -> str:
+    """Return a fingerprint of plain settings that does not depend on the order of keys."""
+    text = json.dumps(settings, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def write_table(
+    path: str | Path, frame: pd.DataFrame, contract: Contract, *, settings: object, seed: int
+) -> None:
+    """Check a frame against its contract and put it in place as one complete parquet file.
+
+    The file carries the package version, the digest of the settings that made it and the seed.
+    """
+    target = Path(path)
+    contract.check(frame, str(target))
+    schema = pa.schema([(name, _ARROW_TYPES[c.kind]) for name, c in contract.columns.items()])
+    provenance = {
+        "package_version": embedalloc.__version__,
+        "contract": contract.name,
+        "contract_digest": contract.digest,
+        "config_digest": digest_of(settings),
+        "seed": seed,
+    }
+    table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
+    table = table.replace_schema_metadata({_METADATA_KEY: json.dumps(provenance, sort_keys=True)})
+    with whole_file(target) as partial:
+        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
+
+
+def read_table(path: str | Path, contract: Contract) -> pd.DataFrame:
+    """Return the frame of one file, or say what is wrong with it and how to rebuild it."""
+    provenance, table = _read_arrow(Path(path), contract)
+    if provenance.get("contract_digest") != contract.digest:
+        raise TableError(
+            f"{path}: written for an older contract of {contract.name!r}; {_rebuild(path)}"
+        )
+    frame = table.to_pandas()
+    try:
+        contract.check(frame, str(path))
+    except TableError as error:
+        raise TableError(f"{error}; {_rebuild(path)}") from None
+    return frame
+
+
+def read_tables(paths: Iterable[str | Path], contract: Contract) -> pd.DataFrame:
+    """Return the rows of several files of the same contract, in the order given."""
+    frames = [read_table(path, contract) for path in paths]
+    return pd.concat(frames, ignore_index=True)
+
+
+def provenance_of(path: str | Path, contract: Contract) -> dict[str, Any]:
+    """Return package version, contract, config digest and seed written into a file."""
+    return _read_arrow(Path(path), contract)[0]
+
+
+def _read_arrow(path: Path, contract: Contract) -> tuple[dict[str, Any], pa.Table]:
+    if not path.exists():
+        raise TableError(f"{path}: no such file; {_rebuild(path)}")
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as source:
+            table = source.read()
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise TableError(f"{path}: damaged or not parquet ({reason}); {_rebuild(path)}") from None
+    try:
+        provenance = json.loads((table.schema.metadata or {})[_METADATA_KEY])
+    except (KeyError, ValueError):
+        raise TableError(
+            f"{path}: not written by embedalloc; move it away, then {_rebuild(path)}"
+        ) from None
+    if provenance.get("contract") != contract.name:
+        raise TableError(
+            f"{path}: holds {provenance.get('contract')!r}, not {contract.name!r}; {_rebuild(path)}"
+        )
+    return provenance, table
+
+
+def _rebuild(path: str | Path) -> str:
+    return f"rebuild it with: snakemake --cores 1 --force {path}"
