@@ -225,6 +225,7 @@ def proposed_dimensions(problem: BudgetProblem, a: Floats) -> Ints:
         targets[free] = continuous_dimensions(a[free], problem.costs[free], remaining)
     priority = ReductionPerParameter(a, problem.costs, problem.step)
     rounded = whole_dimensions_below(targets, problem)
+    # NOTE[PAPER] integer-projection: Algorithm 1 projects onto the budget without saying how.
     return spend(give_back(rounded, problem, priority), problem, priority)
 
 

@@ -110,6 +110,7 @@ def error_profiles(
     cross = (vectors * (_transposed(draw.means) @ draw.latent @ vectors)).sum(axis=-2)
     norm = (spectrum**2).sum()
     reconstruction = norm + np.cumsum(eigenvalues - 2.0 * cross, axis=-1)
+    # NOTE[PAPER] exp1-error: both readings of the approximation error are kept.
     truth = draw.latent @ (draw.right @ response_weights(len(spectrum)))[..., None]
     scores = draw.means @ vectors
     return {

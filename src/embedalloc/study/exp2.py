@@ -137,6 +137,7 @@ def error_profiles(
     scores, true_scores = means @ vectors, latent @ vectors
     errors = scores - true_scores
     rank = len(spectrum)
+    # NOTE[PAPER] exp2-split: the exact split, and the literal one beside it.
     approximation = _sum_beyond((true_scores**2).sum(axis=-2))
     estimation = np.cumsum((errors**2).sum(axis=-2), axis=-1)
     training_squares = samples.training_scatter[..., None] + _sum_beyond(

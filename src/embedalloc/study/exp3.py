@@ -272,6 +272,7 @@ def informed_allocations(
 
 
 def _sizes_and_caps(settings: Mapping[str, Any]) -> tuple[list[int], list[int]]:
+    # NOTE[PAPER] rank-cap-exp3: no rule may use more dimensions than Û_j has.
     predictors = settings["predictors"]
     return [p["cardinality"] for p in predictors], [p["latent_rank"] for p in predictors]
 
@@ -311,6 +312,7 @@ def _readout_weights(drawn: Replication, features: NDArray[np.bool_], ridge: flo
 
     The ridge is a share of the mean diagonal of the Gram matrix of the features in use.
     """
+    # NOTE[PAPER] exp3-readout: the paper does not say how y is predicted.
     used = np.flatnonzero(features)
     block = drawn.gram[np.ix_(used, used)]
     block = block + np.eye(len(used)) * (ridge * np.trace(block) / len(used))

@@ -104,6 +104,6 @@ def descending_eigh(gram: Floats) -> tuple[Floats, Floats]:
 
 def response_weights(latent_rank: int) -> Floats:
     """Return w with w_k ∝ 1/k and unit norm; β = V w leans on the leading directions of U."""
-    # NOTE[PAPER] beta: the paper says "aligned with the leading singular directions" only.
+    # NOTE[PAPER] beta: the paper names the alignment of beta, not its weights.
     weights = 1.0 / np.arange(1, latent_rank + 1)
     return weights / np.linalg.norm(weights)

@@ -1,0 +1,54 @@
+# make paper   set up .venv and run the whole workflow
+# make test    set up .venv and run the whole test suite
+# make lint    the linters that CI runs
+# make clean   remove results and figures (they are made again by `make paper`)
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := paper
+.PHONY: paper test lint clean
+
+PYTHON ?= python3
+CORES ?= $(shell nproc 2>/dev/null || echo 1)
+BIN := .venv/bin
+READY := .venv/ready
+
+# A bar in a terminal, plain lines elsewhere.
+BAR := $(shell test -t 1 && echo --logger rich)
+
+paper: $(READY)
+	$(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profiles/default $(BAR)
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check --quiet Snakefile workflow
+	$(BIN)/python -m tests.lint_workflow
+
+clean:
+	rm -rf results figures
+
+# Written last, so an interrupted installation is taken up again.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "embedalloc needs Python 3.11 or newer, but '$(PYTHON)' is" \
+	    "$$($(PYTHON) --version 2>&1 | head -n 1); name another with: make PYTHON=/path/to/python3" >&2; \
+	  exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
+	  echo "Installing Debian's python3-venv, which '$(PYTHON) -m venv' needs." && \
+	  { apt-get update && apt-get install -y python3-venv; } >/dev/null 2>&1; } || { \
+	  echo "'$(PYTHON) -m venv' does not work; on Debian and Ubuntu: sudo apt install python3-venv" >&2; \
+	  exit 1; }
+	@echo "Installing the locked versions into .venv (about 2 GB; some minutes the first time)."
+	@$(PYTHON) -m venv .venv
+	@{ $(BIN)/pip install --progress-bar off --retries 1 -r requirements.lock && \
+	   $(BIN)/pip install --no-deps --no-build-isolation -e .; } >.venv/install.log 2>&1 || { \
+	  if grep -qiE 'connection|resolution|unreachable|timed out|no matching distribution' .venv/install.log; \
+	  then echo "The packages could not be fetched: the first installation needs the network" \
+	    "(details in .venv/install.log)." >&2; \
+	  else echo "The installation failed; the reason stands in .venv/install.log." >&2; fi; exit 1; }
+	@touch $@

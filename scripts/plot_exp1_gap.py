@@ -1,0 +1,50 @@
+"""Draw figure exp1_gap: empirical tail minus population error over d."""
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from embedalloc.study.exp1 import PROFILES
+from embedalloc.study.job import job
+from embedalloc.study.style import (
+    BAND_WORDS,
+    BLUE,
+    ORANGE,
+    Look,
+    dimension_ticks,
+    draw_curve,
+    mean_and_band,
+    new_figure,
+    save_figure,
+    spectrum_label,
+)
+from embedalloc.study.tables import read_tables
+
+GAPS = {
+    "population_tail": Look(r"against the population tail $\|U - U_d\|_F$", BLUE, "o"),
+    "reconstruction_error": Look(r"against $\|U - \hat U_d\|_F$ (second reading)", ORANGE, "s"),
+}
+
+
+def draw(profiles: pd.DataFrame, designs: dict[str, Any]) -> Figure:
+    """Draw one panel per design with both readings."""
+    figure, axes = new_figure(1, len(designs), height=2.5, sharey=True)
+    for axis, (design, law) in zip(axes[0], designs.items(), strict=True):
+        rows = profiles[profiles["design"] == design]
+        axis.axhline(0.0, color="black", linewidth=0.8)
+        for column, look in GAPS.items():
+            gap = rows.assign(gap=rows["empirical_tail"] - rows[column])
+            draw_curve(axis, mean_and_band(gap, "dimension", "gap"), look)
+        axis.set(title=spectrum_label(law), xlabel="dimension $d$")
+        dimension_ticks(axis, profiles["dimension"].max())
+    axes[0, 0].set_ylabel("empirical tail minus error")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, title=BAND_WORDS)
+    return figure
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        table = read_tables(snakemake.input.profiles, PROFILES)
+        save_figure(draw(table, snakemake.params.designs), **snakemake.output)

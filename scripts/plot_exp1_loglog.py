@@ -1,0 +1,93 @@
+"""Draw figure exp1_loglog: tails and predictive errors on log axes, and the fit of a/d."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from embedalloc.study.exp1 import FITS, PROFILES
+from embedalloc.study.job import job
+from embedalloc.study.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    PURPLE,
+    VERMILLION,
+    Look,
+    draw_curve,
+    mean_and_band,
+    new_figure,
+    plain_log_ticks,
+    save_figure,
+    spectrum_label,
+)
+from embedalloc.study.tables import read_tables
+
+CURVES = {
+    "population_tail": (Look("population tail", BLACK), "--"),
+    "empirical_tail": (Look("empirical tail", BLUE, "o"), "-"),
+    "predictive_error_refit": (Look("predictive error, refitted", GREEN, "D"), "-"),
+    "predictive_error_known": (Look(r"predictive error, $\beta$ known", PURPLE, "v"), ":"),
+}
+
+
+def draw(profiles: pd.DataFrame, fits: pd.DataFrame, designs: dict[str, Any]) -> Figure:
+    """Draw one row per design: errors on the left, the fit on the right."""
+    figure, axes = new_figure(len(designs), 2, height=1.9 * len(designs) + 0.5, sharex=True)
+    last = profiles["dimension"].max()
+    for (left, right), (design, law) in zip(axes, designs.items(), strict=True):
+        rows = profiles[profiles["design"] == design]
+        draw_errors(left, rows, last)
+        draw_fit(right, rows, fits[fits["design"] == design], last)
+        for axis in (left, right):
+            axis.set(xscale="log", yscale="log", title=spectrum_label(law))
+            plain_log_ticks(axis.xaxis)
+            plain_log_ticks(axis.yaxis)
+        left.set_ylabel("error")
+    for axis in axes[-1]:
+        axis.set_xlabel("dimension $d$")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    fit_handles, fit_labels = axes[0, 1].get_legend_handles_labels()
+    figure.legend(
+        [*handles, *fit_handles[1:]],
+        [*labels, *fit_labels[1:]],
+        loc="outside lower center",
+        ncols=3,
+    )
+    return figure
+
+
+def draw_errors(axis: Axes, rows: pd.DataFrame, last: int) -> None:
+    """Draw the tails, which end at zero and so before the last dimension, and the errors."""
+    for column, (look, linestyle) in CURVES.items():
+        summary = mean_and_band(rows, "dimension", column)
+        if column.endswith("tail"):
+            summary = summary[summary.index < last]
+        draw_curve(axis, summary, look, linestyle=linestyle)
+
+
+def draw_fit(axis: Axes, rows: pd.DataFrame, fits: pd.DataFrame, last: int) -> None:
+    """Draw the empirical tail beside a/d with the mean coefficient."""
+    summary = mean_and_band(rows, "dimension", "empirical_tail")
+    draw_curve(axis, summary[summary.index < last], CURVES["empirical_tail"][0])
+    dimensions = np.arange(1, last)
+    coefficient, r_squared = fits["coefficient"].mean(), fits["r_squared"].mean()
+    axis.plot(dimensions, coefficient / dimensions, color=VERMILLION, label=r"fitted $\hat a/d$")
+    axis.text(
+        0.04,
+        0.06,
+        rf"$\hat a = {coefficient:.1f}$, $R^2 = {r_squared:.2f}$",
+        transform=axis.transAxes,
+        fontsize=7,
+    )
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        tables = (
+            read_tables(snakemake.input.profiles, PROFILES),
+            read_tables(snakemake.input.fits, FITS),
+        )
+        save_figure(draw(*tables, snakemake.params.designs), **snakemake.output)

@@ -1,0 +1,52 @@
+"""Draw figure exp1_main: approximation error over d for each spectral design."""
+
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from embedalloc.study.exp1 import PROFILES
+from embedalloc.study.job import job
+from embedalloc.study.style import (
+    BAND_WORDS,
+    BLACK,
+    BLUE,
+    ORANGE,
+    Look,
+    dimension_ticks,
+    draw_curve,
+    mean_and_band,
+    new_figure,
+    save_figure,
+    spectrum_label,
+)
+from embedalloc.study.tables import read_tables
+
+CURVES = {
+    "reconstruction_error": (Look(r"$\|U - \hat U_d\|_F$ (second reading)", ORANGE), 0.6),
+    "population_tail": (Look("population tail", BLACK), 1.0),
+    "empirical_tail": (Look("empirical tail", BLUE, "o"), 1.0),
+}
+
+
+def draw(profiles: pd.DataFrame, designs: dict[str, Any]) -> Figure:
+    """Draw one panel per design."""
+    figure, axes = new_figure(1, len(designs), height=2.5)
+    for axis, (design, law) in zip(axes[0], designs.items(), strict=True):
+        rows = profiles[profiles["design"] == design]
+        for column, (look, alpha) in CURVES.items():
+            style = {"alpha": alpha, "linestyle": "--" if column == "population_tail" else "-"}
+            draw_curve(axis, mean_and_band(rows, "dimension", column), look, **style)
+        axis.set(title=spectrum_label(law), xlabel="dimension $d$")
+        axis.set_ylim(bottom=0)
+        dimension_ticks(axis, profiles["dimension"].max())
+    axes[0, 0].set_ylabel("error (Frobenius norm)")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, title=BAND_WORDS)
+    return figure
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        table = read_tables(snakemake.input.profiles, PROFILES)
+        save_figure(draw(table, snakemake.params.designs), **snakemake.output)

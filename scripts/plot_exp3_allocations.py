@@ -1,0 +1,53 @@
+"""Draw figure exp3_allocations: dimensions by predictor over budgets, one panel per rule."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from embedalloc.study.exp3 import PERFORMANCE
+from embedalloc.study.job import job
+from embedalloc.study.style import (
+    ALLOCATION_RULES,
+    EXP3_WORDS,
+    PREDICTORS,
+    draw_curve,
+    mean_and_band,
+    new_figure,
+    save_figure,
+)
+from embedalloc.study.tables import read_tables
+
+
+def draw(performance: pd.DataFrame, budgets: list[int], cardinalities: list[int]) -> Figure:
+    """Draw mean dimensions; rivals floored as solid and with the leftover spent as dotted lines."""
+    rows = performance[performance["budget"].isin(budgets)]
+    dimensions = rows["dimensions"].str.split("-", expand=True).astype(int)
+    figure, axes = new_figure(1, len(ALLOCATION_RULES), height=2.7, sharey=True)
+    for axis, (rule, look) in zip(axes[0], ALLOCATION_RULES.items(), strict=True):
+        for leftover, linestyle in (("floored", "-"), ("spent", ":")):
+            chosen = (rows["allocation_rule"] == rule) & (rows["leftover"] == leftover)
+            if not chosen.any():
+                continue
+            # The proposed rule spends the leftover by definition: its only line is solid.
+            line = "-" if rule == "proposed" else linestyle
+            for j, predictor in enumerate(PREDICTORS[: len(cardinalities)]):
+                values = rows[chosen].assign(dimension=dimensions[chosen][j])
+                summary = mean_and_band(values, "budget", "dimension")
+                draw_curve(axis, summary, predictor, linestyle=line, band=line == "-")
+        axis.set(title=look.label, xlabel="budget $B$")
+        axis.set_ylim(bottom=0)
+    axes[0, 0].set_ylabel("dimension $d_j$")
+    handles = [
+        Line2D([], [], color=p.color, marker=p.marker, label=f"predictor {j}, $N = {n}$")
+        for j, (p, n) in enumerate(zip(PREDICTORS, cardinalities, strict=False), start=1)
+    ]
+    handles.append(Line2D([], [], color="black", label="floored (proposed: spent)"))
+    handles.append(Line2D([], [], color="black", linestyle=":", label="leftover spent"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, title=EXP3_WORDS)
+    return figure
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        table = read_tables(snakemake.input.performance, PERFORMANCE)
+        save_figure(draw(table, **snakemake.params), **snakemake.output)

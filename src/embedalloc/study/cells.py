@@ -1,0 +1,83 @@
+"""The part of the configuration that one job needs, and nothing more.
+
+What a job is given decides when it runs again: a change to another experiment, another sample
+size or another design must not reach it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+Config = Mapping[str, Any]
+
+
+def parts(block: Config) -> range:
+    """Return the numbers of the jobs that a block's replications are split into."""
+    return range(-(-block["replications"] // block["replications_per_job"]))
+
+
+def exp1_cell(config: Config, design: str, part: int) -> dict[str, Any]:
+    """Return what simulates one part of one spectral design of Experiment 1."""
+    block = config["exp1"]
+    keys = (
+        "cardinality",
+        "latent_rank",
+        "observations",
+        "concentration",
+        "noise",
+        "response_noise",
+        "coefficient_fit",
+    )
+    return {
+        "settings": {key: block[key] for key in keys} | {"spectrum": block["designs"][design]},
+        "seed": config["seed"],
+        "design": design,
+        **_replications(block, part),
+    }
+
+
+def exp2_cell(config: Config, observations: int, part: int) -> dict[str, Any]:
+    """Return what simulates one part of one sample size of Experiment 2."""
+    block = config["exp2"]
+    keys = (
+        "cardinality",
+        "latent_rank",
+        "spectrum",
+        "concentration",
+        "noise",
+        "test_observations",
+    )
+    return {
+        "settings": {key: block[key] for key in keys},
+        "seed": config["seed"],
+        "observations": observations,
+        **_replications(block, part),
+    }
+
+
+def exp3_cell(config: Config, observations: int, part: int) -> dict[str, Any]:
+    """Return what simulates one part of one sample size of Experiment 3."""
+    block = config["exp3"]
+    keys = (
+        "predictors",
+        "concentration",
+        "noise",
+        "response_noise",
+        "ridge",
+        "coefficient_fit",
+        "test_observations",
+    )
+    budgets = {block["curve_budget"]} if observations in block["curve_observations"] else set()
+    if observations == block["budget_observations"]:
+        budgets |= set(block["budgets"])
+    return {
+        "settings": {key: block[key] for key in keys},
+        "seed": config["seed"],
+        "observations": observations,
+        "budgets": sorted(budgets),
+        **_replications(block, part),
+    }
+
+
+def _replications(block: Config, part: int) -> dict[str, int]:
+    size = block["replications_per_job"]
+    return {"first": part * size, "last": min((part + 1) * size, block["replications"])}

@@ -1,0 +1,31 @@
+"""What every workflow script does around its work: a log, and errors in plain words."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from embedalloc.study.tables import TableError
+
+
+@contextmanager
+def job(log_path: str | Path) -> Iterator[None]:
+    """Send what the work prints to the log and end it with the time it took.
+
+    A file that cannot be trusted, or cannot be written, ends the job with one line that names
+    it; any other error keeps its traceback, in the log too.
+    """
+    path = Path(log_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    started, started_cpu = time.perf_counter(), time.process_time()
+    with path.open("w", encoding="utf-8") as log:
+        try:
+            with redirect_stdout(log), redirect_stderr(log):
+                yield
+        except (TableError, OSError) as error:
+            print(f"error: {error}", file=log)
+            print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(1) from None
+        seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
+        print(f"done in {seconds:.1f} s, {cpu:.1f} s of CPU time", file=log)

@@ -1,0 +1,228 @@
+"""The workflow as a user runs it: all targets, reruns, edits, and mistakes in the config."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SMOKE = ROOT / "tests/smoke.yaml"
+FIGURES = [
+    "exp1_main",
+    "exp1_gap",
+    "exp1_loglog",
+    "exp2_train_test",
+    "exp2_decomposition",
+    "exp2_optimal_dimension",
+    "exp3_performance",
+    "exp3_performance_samplesize",
+    "exp3_allocations",
+]
+
+
+def snakemake(directory, *arguments, project=ROOT, config=SMOKE, env=None):
+    """Run snakemake in a directory of its own and return the finished process."""
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    command += ["--snakefile", str(project / "Snakefile"), "--directory", str(directory)]
+    command += ["--nocolor"] if "--cores" in arguments else ["--nocolor", "--cores", "2"]
+    command += ["--configfile", str(config)] if config else []
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=directory,
+        env=os.environ | {"PYTHONPATH": str(project / "src")} | (env or {}),
+    )
+
+
+def planned(process):
+    """Rules that a dry run would execute, with their counts."""
+    assert process.returncode == 0, process.stdout + process.stderr
+    table = re.search(r"^job +count\n-+ +-+\n((?:.+\n)+?)total", process.stdout, flags=re.MULTILINE)
+    if table is None:
+        assert "Nothing to be done" in process.stdout + process.stderr
+        return {}
+    rows = (line.split() for line in table[1].splitlines())
+    return {rule: int(count) for rule, count in rows if rule != "all"}
+
+
+def digests(directory, pattern):
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.glob(pattern))
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A project copied into an empty folder, with the smoke configuration run to the end."""
+    project = tmp_path_factory.mktemp("project")
+    for name in ("Snakefile", "config.yaml"):
+        shutil.copy(ROOT / name, project / name)
+    for name in ("workflow", "scripts", "src"):
+        shutil.copytree(
+            ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
+        )
+    process = snakemake(project, project=project)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return project
+
+
+def test_every_target_is_made(finished):
+    for name in FIGURES:
+        assert (finished / f"figures/{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert (finished / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
+    made = {path.stem for path in (finished / "figures").glob("*.pdf")}
+    assert made == set(FIGURES)
+    logs = [path.read_text() for path in (finished / "results/logs").rglob("*.log")]
+    assert len(logs) >= 17
+    assert all("s of CPU time" in log for log in logs)
+
+
+def test_running_again_does_nothing_and_touching_changes_nothing(finished):
+    assert planned(snakemake(finished, "--dry-run", project=finished)) == {}
+    for path in [*finished.glob("src/**/*.py"), *finished.glob("results/**/*.parquet")]:
+        path.touch()
+    assert planned(snakemake(finished, "--dry-run", project=finished)) == {}
+
+
+@contextmanager
+def edited(path):
+    """Add a line to a file and take it away again."""
+    before, times = path.read_text(), path.stat()
+    path.write_text(before + "\nEDITED = True\n")
+    yield
+    path.write_text(before)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+EXP1 = {"simulate_exp1": 3}
+EXP2 = {"simulate_exp2": 4}
+EXP3 = {"simulate_exp3": 2}
+PLOTS = {f"plot_{name}": 1 for name in FIGURES}
+
+
+def plots(experiment):
+    return {rule: 1 for rule in PLOTS if experiment in rule}
+
+
+@pytest.mark.parametrize(
+    ("module", "expected"),
+    [
+        ("allocation.py", EXP3 | plots("exp3")),
+        ("spectra.py", EXP1 | EXP3 | plots("exp1") | plots("exp3")),
+        ("study/exp2.py", EXP2 | plots("exp2")),
+        ("study/streams.py", EXP1 | EXP2 | EXP3 | PLOTS),
+        ("study/style.py", PLOTS),
+        ("optimum.py", {}),
+    ],
+)
+def test_editing_a_module_reruns_what_imports_it_and_nothing_else(finished, module, expected):
+    with edited(finished / "src/embedalloc" / module):
+        assert planned(snakemake(finished, "--dry-run", project=finished)) == expected
+
+
+def test_editing_a_script_reruns_its_own_figure(finished):
+    with edited(finished / "scripts/plot_exp1_gap.py"):
+        assert planned(snakemake(finished, "--dry-run", project=finished)) == {"plot_exp1_gap": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"exp3": {"ridge": 1e-3}}, EXP3 | plots("exp3")),
+        ({"exp2": {"curve_observations": [200, 500, 700]}},
+         {"simulate_exp2": 2, "plot_exp2_optimal_dimension": 1}),
+        ({"exp1": {"designs": {"exponential": {"rate": 0.9}}}},
+         {"simulate_exp1": 1} | plots("exp1")),
+    ],
+)  # fmt: skip
+def test_a_change_of_config_reruns_only_its_cells(finished, tmp_path, change, expected):
+    base = yaml.safe_load(SMOKE.read_text())
+    for block, values in change.items():
+        base[block] |= values
+    config = tmp_path / "changed.yaml"
+    config.write_text(yaml.safe_dump(base))
+    run = snakemake(finished, "--dry-run", project=finished, config=config)
+    assert planned(run) == expected
+
+
+def test_one_figure_can_be_made_alone_and_bytes_are_stable(finished, tmp_path):
+    """A figure by name, on one core, with other thread settings: the same bytes."""
+    process = snakemake(
+        tmp_path,
+        "figures/exp3_performance.pdf",
+        "--cores",
+        "1",
+        project=finished,
+        env={"OMP_NUM_THREADS": "8", "OPENBLAS_NUM_THREADS": "8"},
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    again = digests(tmp_path, "figures/*") | digests(tmp_path, "results/exp3/**/*.parquet")
+    assert len(again) == 4
+    for name, digest in again.items():
+        assert hashlib.sha256((finished / name).read_bytes()).hexdigest() == digest, name
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("exp1: {replications: -4}", "exp1.replications: -4 must be at least 2"),
+        ("exp3: {budgets: [299]}", "exp3.budgets[0]: 299 must be at least 300"),
+        ("exp2: {spectrum: {decay: odd}}", "exp2.spectrum.decay: 'odd' must be one of polynomial"),
+        ("exp2: {nosie: 1.0}", "unknown key 'nosie'; did you mean 'noise'?"),
+        ("exp2: {noise: [1.0]}", "exp2.noise: [1.0] must be a number"),
+    ],
+)
+def test_a_wrong_configuration_stops_before_any_job(tmp_path, text, message):
+    config = tmp_path / "wrong.yaml"
+    config.write_text(text)
+    process = snakemake(tmp_path, config=config)
+    output = process.stdout + process.stderr
+    assert process.returncode != 0
+    assert message in output
+    assert "Traceback" not in output
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_damaged_table_stops_the_figure_with_the_file_and_the_way_out(finished):
+    victim = finished / "results/exp1/exponential/profiles0.parquet"
+    content = victim.read_bytes()
+    victim.write_bytes(content[: len(content) // 2])
+    process = snakemake(
+        finished, "--force", "figures/exp1_main.pdf", "--rerun-triggers", "mtime", project=finished
+    )
+    victim.write_bytes(content)
+    assert process.returncode != 0
+    log = (finished / "results/logs/plot_exp1_main.log").read_text()
+    assert "results/exp1/exponential/profiles0.parquet: damaged or not parquet" in log
+    assert "snakemake --cores 1 --force results/exp1/exponential/profiles0.parquet" in log
+    assert "Traceback" not in log
+
+
+def test_rules_follow_the_house():
+    """Stem of script = rule name; docstring, log and benchmark everywhere; no run blocks."""
+    for path in sorted((ROOT / "workflow/rules").glob("*.smk")):
+        text = path.read_text()
+        assert text.startswith("# "), path
+        assert "run:" not in text
+        for rule in re.split(r"^rule ", text, flags=re.MULTILINE)[1:]:
+            name = rule.split(":", 1)[0]
+            assert re.match(rf'{name}:\n    """.+"""\n', rule), name
+            assert f'"../../scripts/{name}.py"' in rule
+            assert "log:" in rule
+            assert "benchmark:" in rule
+            assert f'imports_of(f"{{SCRIPTS}}/{name}.py")' in rule
+    everything = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    scripts = {path.stem for path in (ROOT / "scripts").glob("*.py")}
+    rules = set(re.findall(r"^rule (\w+):", everything, flags=re.MULTILINE))
+    assert scripts == rules
+    assert len((ROOT / "Snakefile").read_text().splitlines()) <= 46

@@ -1,0 +1,95 @@
+# Experiment 1 (Section 3.1): approximation error under finite-sample estimation
+# reads:  config exp1
+# writes: results/exp1/{design}/{profiles,fits}{part}.parquet
+#         figures/exp1_main, exp1_gap, exp1_loglog (pdf and png)
+
+
+rule simulate_exp1:
+    """Simulate one spectral design of Experiment 1."""
+    input:
+        code=imports_of(f"{SCRIPTS}/simulate_exp1.py"),
+    output:
+        profiles="results/exp1/{design}/profiles{part}.parquet",
+        fits="results/exp1/{design}/fits{part}.parquet",
+    log:
+        "results/logs/simulate_exp1/{design}_{part}.log",
+    benchmark:
+        "results/timings/simulate_exp1/{design}_{part}.tsv"
+    params:
+        cell=lambda wildcards: exp1_cell(config, wildcards.design, int(wildcards.part)),
+    script:
+        "../../scripts/simulate_exp1.py"
+
+
+rule plot_exp1_main:
+    """Figure exp1_main: approximation error over d for the three spectral designs."""
+    input:
+        profiles=expand(
+            "results/exp1/{design}/profiles{part}.parquet",
+            design=config["exp1"]["designs"],
+            part=parts(config["exp1"]),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp1_main.py"),
+    output:
+        pdf="figures/exp1_main.pdf",
+        png="figures/exp1_main.png",
+    log:
+        "results/logs/plot_exp1_main.log",
+    benchmark:
+        "results/timings/plot_exp1_main.tsv"
+    localrule: True
+    params:
+        designs=config["exp1"]["designs"],
+    script:
+        "../../scripts/plot_exp1_main.py"
+
+
+rule plot_exp1_gap:
+    """Figure exp1_gap: empirical tail minus population error over d."""
+    input:
+        profiles=expand(
+            "results/exp1/{design}/profiles{part}.parquet",
+            design=config["exp1"]["designs"],
+            part=parts(config["exp1"]),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp1_gap.py"),
+    output:
+        pdf="figures/exp1_gap.pdf",
+        png="figures/exp1_gap.png",
+    log:
+        "results/logs/plot_exp1_gap.log",
+    benchmark:
+        "results/timings/plot_exp1_gap.tsv"
+    localrule: True
+    params:
+        designs=config["exp1"]["designs"],
+    script:
+        "../../scripts/plot_exp1_gap.py"
+
+
+rule plot_exp1_loglog:
+    """Figure exp1_loglog: tails and predictive error on log axes, and the fit of a/d."""
+    input:
+        profiles=expand(
+            "results/exp1/{design}/profiles{part}.parquet",
+            design=config["exp1"]["designs"],
+            part=parts(config["exp1"]),
+        ),
+        fits=expand(
+            "results/exp1/{design}/fits{part}.parquet",
+            design=config["exp1"]["designs"],
+            part=parts(config["exp1"]),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp1_loglog.py"),
+    output:
+        pdf="figures/exp1_loglog.pdf",
+        png="figures/exp1_loglog.png",
+    log:
+        "results/logs/plot_exp1_loglog.log",
+    benchmark:
+        "results/timings/plot_exp1_loglog.tsv"
+    localrule: True
+    params:
+        designs=config["exp1"]["designs"],
+    script:
+        "../../scripts/plot_exp1_loglog.py"

@@ -1,0 +1,85 @@
+# Experiment 2 (Section 3.2): approximation-estimation tradeoff
+# reads:  config exp2
+# writes: results/exp2/n{observations}/profiles{part}.parquet
+#         figures/exp2_train_test, exp2_decomposition, exp2_optimal_dimension (pdf and png)
+
+
+rule simulate_exp2:
+    """Simulate one training sample size of Experiment 2."""
+    input:
+        code=imports_of(f"{SCRIPTS}/simulate_exp2.py"),
+    output:
+        profiles="results/exp2/n{observations}/profiles{part}.parquet",
+    log:
+        "results/logs/simulate_exp2/n{observations}_{part}.log",
+    benchmark:
+        "results/timings/simulate_exp2/n{observations}_{part}.tsv"
+    params:
+        cell=lambda wildcards: exp2_cell(
+            config, int(wildcards.observations), int(wildcards.part)
+        ),
+    script:
+        "../../scripts/simulate_exp2.py"
+
+
+rule plot_exp2_train_test:
+    """Figure exp2_train_test: training and test MSE over d for three sample sizes."""
+    input:
+        profiles=expand(
+            "results/exp2/n{observations}/profiles{part}.parquet",
+            observations=config["exp2"]["panel_observations"],
+            part=parts(config["exp2"]),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp2_train_test.py"),
+    output:
+        pdf="figures/exp2_train_test.pdf",
+        png="figures/exp2_train_test.png",
+    log:
+        "results/logs/plot_exp2_train_test.log",
+    benchmark:
+        "results/timings/plot_exp2_train_test.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_exp2_train_test.py"
+
+
+rule plot_exp2_decomposition:
+    """Figure exp2_decomposition: approximation, estimation and total error over d."""
+    input:
+        profiles=expand(
+            "results/exp2/n{observations}/profiles{part}.parquet",
+            observations=config["exp2"]["panel_observations"],
+            part=parts(config["exp2"]),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp2_decomposition.py"),
+    output:
+        pdf="figures/exp2_decomposition.pdf",
+        png="figures/exp2_decomposition.png",
+    log:
+        "results/logs/plot_exp2_decomposition.log",
+    benchmark:
+        "results/timings/plot_exp2_decomposition.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_exp2_decomposition.py"
+
+
+rule plot_exp2_optimal_dimension:
+    """Figure exp2_optimal_dimension: empirically optimal dimension over n."""
+    input:
+        profiles=expand(
+            "results/exp2/n{observations}/profiles{part}.parquet",
+            observations=config["exp2"]["curve_observations"],
+            part=parts(config["exp2"]),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp2_optimal_dimension.py"),
+    output:
+        pdf="figures/exp2_optimal_dimension.pdf",
+        png="figures/exp2_optimal_dimension.png",
+    log:
+        "results/logs/plot_exp2_optimal_dimension.log",
+    benchmark:
+        "results/timings/plot_exp2_optimal_dimension.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_exp2_optimal_dimension.py"

@@ -1,0 +1,95 @@
+# Experiment 3 (Section 3.3): allocation rules under a fixed embedding budget
+# reads:  config exp3
+# writes: results/exp3/n{observations}/{performance,predictors}{part}.parquet
+#         figures/exp3_performance, exp3_performance_samplesize, exp3_allocations (pdf and png)
+
+
+rule simulate_exp3:
+    """Simulate one training sample size of Experiment 3, all rules on the same draws."""
+    input:
+        code=imports_of(f"{SCRIPTS}/simulate_exp3.py"),
+    output:
+        performance="results/exp3/n{observations}/performance{part}.parquet",
+        predictors="results/exp3/n{observations}/predictors{part}.parquet",
+    log:
+        "results/logs/simulate_exp3/n{observations}_{part}.log",
+    benchmark:
+        "results/timings/simulate_exp3/n{observations}_{part}.tsv"
+    params:
+        cell=lambda wildcards: exp3_cell(
+            config, int(wildcards.observations), int(wildcards.part)
+        ),
+    script:
+        "../../scripts/simulate_exp3.py"
+
+
+rule plot_exp3_performance:
+    """Figure exp3_performance: out-of-sample MSE over the budget for the four rules."""
+    input:
+        performance=expand(
+            "results/exp3/n{observations}/performance{part}.parquet",
+            observations=config["exp3"]["budget_observations"],
+            part=parts(config["exp3"]),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp3_performance.py"),
+    output:
+        pdf="figures/exp3_performance.pdf",
+        png="figures/exp3_performance.png",
+    log:
+        "results/logs/plot_exp3_performance.log",
+    benchmark:
+        "results/timings/plot_exp3_performance.tsv"
+    localrule: True
+    params:
+        budgets=config["exp3"]["budgets"],
+        response_noise=config["exp3"]["response_noise"],
+    script:
+        "../../scripts/plot_exp3_performance.py"
+
+
+rule plot_exp3_performance_samplesize:
+    """Figure exp3_performance_samplesize: out-of-sample MSE over n at one budget."""
+    input:
+        performance=expand(
+            "results/exp3/n{observations}/performance{part}.parquet",
+            observations=config["exp3"]["curve_observations"],
+            part=parts(config["exp3"]),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp3_performance_samplesize.py"),
+    output:
+        pdf="figures/exp3_performance_samplesize.pdf",
+        png="figures/exp3_performance_samplesize.png",
+    log:
+        "results/logs/plot_exp3_performance_samplesize.log",
+    benchmark:
+        "results/timings/plot_exp3_performance_samplesize.tsv"
+    localrule: True
+    params:
+        budget=config["exp3"]["curve_budget"],
+        response_noise=config["exp3"]["response_noise"],
+    script:
+        "../../scripts/plot_exp3_performance_samplesize.py"
+
+
+rule plot_exp3_allocations:
+    """Figure exp3_allocations: dimensions by predictor over budgets for the four rules."""
+    input:
+        performance=expand(
+            "results/exp3/n{observations}/performance{part}.parquet",
+            observations=config["exp3"]["budget_observations"],
+            part=parts(config["exp3"]),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp3_allocations.py"),
+    output:
+        pdf="figures/exp3_allocations.pdf",
+        png="figures/exp3_allocations.png",
+    log:
+        "results/logs/plot_exp3_allocations.log",
+    benchmark:
+        "results/timings/plot_exp3_allocations.tsv"
+    localrule: True
+    params:
+        budgets=config["exp3"]["budgets"],
+        cardinalities=[p["cardinality"] for p in config["exp3"]["predictors"]],
+    script:
+        "../../scripts/plot_exp3_allocations.py"
