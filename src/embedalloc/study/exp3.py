@@ -27,7 +27,12 @@ from embedalloc.study.tables import Column, Contract
 
 #: The paper's four rules, proposed first.
 ALLOCATION_RULES = ("proposed", "equal", "cardinality", "spectral_mass")
+#: Replications whose rows are held as dictionaries at once.
+STACK = 100
 LEFTOVERS: tuple[Leftover, ...] = ("floored", "spent")
+
+#: Dimensions by (allocation rule, leftover).
+Choice = dict[tuple[str, str], tuple[int, ...]]
 
 PERFORMANCE = Contract(
     "exp3_performance",
@@ -116,15 +121,31 @@ def simulate(
     data.
     """
     blind = {budget: blind_allocations(settings, budget) for budget in budgets}
+    frames = [
+        _simulate_some(settings, seed, observations, blind, range(start, min(start + STACK, last)))
+        for start in range(first, last, STACK)
+    ]
+    performance, predictors = zip(*frames, strict=True)
+    return pd.concat(performance, ignore_index=True), pd.concat(predictors, ignore_index=True)
+
+
+def _simulate_some(
+    settings: Mapping[str, Any],
+    seed: int,
+    observations: int,
+    blind: Mapping[int, Choice],
+    replications: range,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the rows of a few replications; as frames they take little memory."""
     performance, predictors = [], []
-    for replication in range(first, last):
+    for replication in replications:
         rng = stream(seed, "exp3", observations, replication)
         drawn = draw_replication(settings, observations, rng)
         place = {"observations": observations, "replication": replication}
         about = predictor_rows(drawn, settings["coefficient_fit"])
         chosen = {
             budget: informed_allocations(settings, about, budget) | blind[budget]
-            for budget in budgets
+            for budget in blind
         }
         predictors += [place | row for row in about]
         performance += [place | row for row in _performance_rows(drawn, chosen, settings)]
@@ -237,9 +258,6 @@ def predictor_rows(drawn: Replication, method: FitMethod) -> list[dict[str, Any]
             }
         )
     return rows
-
-
-Choice = dict[tuple[str, str], tuple[int, ...]]
 
 
 def blind_allocations(settings: Mapping[str, Any], budget: int) -> Choice:
