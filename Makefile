@@ -25,7 +25,7 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/snakefmt --check --quiet Snakefile workflow
+	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/python -m tests.lint_workflow
 
 clean:

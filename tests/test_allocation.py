@@ -203,6 +203,27 @@ def test_more_budget_never_raises_the_objective_of_the_closed_form_and_bound_hol
         assert result.gap == pytest.approx(result.objective - result.lower_bound)
 
 
+def test_the_lower_bound_is_the_optimum_over_real_dimensions_within_the_bounds():
+    rng = np.random.default_rng(11)
+    for _ in range(40):
+        m = int(rng.integers(2, 6))
+        n, a = rng.integers(1, 40, m), rng.lognormal(0, 2, m)
+        lower, upper = rng.integers(1, 4, m), rng.integers(4, 12, m)
+        budget = int(n @ lower + rng.integers(1, 200))
+        solved = minimize(
+            lambda d, a=a: (a / d).sum(),
+            lower + 0.5,
+            jac=lambda d, a=a: -a / d**2,
+            bounds=list(zip(lower, upper, strict=True)),
+            constraints={"type": "ineq", "fun": lambda d, n=n, b=budget: b - n @ d},
+            method="SLSQP",
+            options={"ftol": 1e-13, "maxiter": 1000},
+        )
+        found = integer_dimensions(a, n, budget, minimum=lower, maximum=upper)
+        assert found.lower_bound == pytest.approx(solved.fun, rel=1e-5)
+        assert found.lower_bound <= found.objective * (1 + 1e-12)
+
+
 def test_a_minimum_of_zero_serves_the_best_ratio_first_when_money_is_short():
     a = {"cheap": 1.0, "dear": 50.0, "dull": 0.001}
     n = {"cheap": 2, "dear": 90, "dull": 30}

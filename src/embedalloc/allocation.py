@@ -165,7 +165,8 @@ def integer_dimensions(
     Returns
     -------
     Allocation
-        Its objective is Σ a_j/d_j and its lower bound the optimum over real dimensions.
+        Its objective is Σ a_j/d_j and its lower bound the optimum over real dimensions within
+        the same bounds.
 
     Examples
     --------
@@ -230,10 +231,30 @@ def proposed_dimensions(problem: BudgetProblem, a: Floats) -> Ints:
 
 
 def _continuous_bound(problem: BudgetProblem, a: Floats) -> float:
-    """Return the optimum over real dimensions of the free predictors plus the fixed ones' share."""
-    free = problem.lower < problem.upper
-    settled = reciprocal_objective(a[~free], problem.lower[~free])
-    if not free.any():
-        return settled
-    remaining = problem.budget - problem.cost_of(np.where(free, 0, problem.lower))
-    return settled + float(np.sqrt(a[free] * problem.costs[free]).sum() ** 2 / remaining)
+    """Return the least Σ a_j/d_j over real dimensions within the bounds and the budget.
+
+    Theorem 3 for the predictors that no bound stops. Those stopped are pegged to their bound, in
+    each turn only the side that moves more parameters, which is never undone (Bitran and Hax).
+    """
+    d = np.where(problem.upper == problem.lower, problem.lower, np.nan)
+    while True:
+        free = np.isnan(d)
+        remaining = problem.budget - float(np.nansum(problem.costs * d))
+        if not free.any() or remaining <= 0:
+            break
+        wanted = np.where(free, d, 0.0)
+        wanted[free] = continuous_dimensions(a[free], problem.costs[free], remaining)
+        low, high = free & (wanted < problem.lower), free & (wanted > problem.upper)
+        if not (low.any() or high.any()):
+            d = np.where(free, wanted, d)
+            break
+        missing = (problem.costs * (problem.lower - wanted))[low].sum()
+        surplus = (problem.costs * (wanted - problem.upper))[high].sum()
+        d = (
+            np.where(low, problem.lower, d)
+            if missing >= surplus
+            else np.where(high, problem.upper, d)
+        )
+    d = np.where(np.isnan(d), problem.lower, d)
+    with np.errstate(divide="ignore"):
+        return float((a / d).sum())
