@@ -5,6 +5,7 @@ import os
 from snakemake.utils import min_version
 
 from embedalloc.study.cells import exp1_cell, exp2_cell, exp3_cell, parts
+from embedalloc.study.cells import heart_cell, heart_folds_cell, split_blocks
 from embedalloc.study.config import ConfigError, check_config
 from embedalloc.study.dependencies import imports_of
 
@@ -39,8 +40,14 @@ rule all:
         "figures/exp3_performance.pdf",
         "figures/exp3_performance_samplesize.pdf",
         "figures/exp3_allocations.pdf",
+        "figures/table1.md",
+        "figures/final_allocation.pdf",
+        "figures/heart_budget.pdf",
+        "figures/heart_metrics.pdf",
+        "figures/heart_pilot.pdf",
 
 
 include: "workflow/rules/exp1.smk"
 include: "workflow/rules/exp2.smk"
 include: "workflow/rules/exp3.smk"
+include: "workflow/rules/heart.smk"

@@ -57,6 +57,21 @@ def test_round_trip_keeps_values_and_provenance(path):
     assert [entry.name for entry in path.parent.iterdir()] == ["demo.parquet"]
 
 
+def test_lists_of_numbers_are_checked_entry_by_entry(tmp_path):
+    contract = Contract(
+        "lists",
+        {"row": Column("integer", "which"), "p": Column("numbers", "chances", low=0, high=1)},
+        key=("row",),
+    )
+    frame = pd.DataFrame({"row": [0, 1], "p": [[0.5, 1.0], [0.25]]})
+    target = tmp_path / "lists.parquet"
+    write_table(target, frame, contract, settings={}, seed=0)
+    assert [list(p) for p in read_table(target, contract)["p"]] == [[0.5, 1.0], [0.25]]
+    for bad, message in (([[0.5], [1.5]], "1.5 is above 1"), ([[0.5], [np.nan]], "missing value")):
+        with pytest.raises(TableError, match=f"inside the lists: {message}"):
+            write_table(target, frame.assign(p=bad), contract, settings={}, seed=0)
+
+
 def test_same_content_same_bytes(path, tmp_path):
     again = tmp_path / "again.parquet"
     write_table(again, FRAME, CONTRACT, settings={"n": 3}, seed=11)

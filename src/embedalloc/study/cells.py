@@ -78,6 +78,52 @@ def exp3_cell(config: Config, observations: int, part: int) -> dict[str, Any]:
     }
 
 
+_TRAINING_KEYS = (
+    "test_share",
+    "validation_share",
+    "hidden",
+    "dropout",
+    "embedding_sd",
+    "learning_rate",
+    "weight_decay",
+    "batch",
+    "epochs",
+    "patience",
+    "coefficient_fit",
+    "budgets",
+)
+
+
+def split_blocks(splits: int, per_job: int) -> range:
+    """Return the numbers of the jobs that the splits are divided into."""
+    return range(-(-splits // per_job))
+
+
+def heart_cell(config: Config, block: int) -> dict[str, Any]:
+    """Return what trains all networks of one block of splits."""
+    heart = config["heart"]
+    keys = (*_TRAINING_KEYS, "tolerance", "restarts")
+    return _heart_block(config, keys, block, heart["splits"], heart["splits_per_job"])
+
+
+def heart_folds_cell(config: Config, block: int) -> dict[str, Any]:
+    """Return what selects the budget by folds on one block of splits."""
+    heart = config["heart"]
+    keys = (*_TRAINING_KEYS, "folds", "repetitions")
+    return _heart_block(config, keys, block, heart["fold_splits"], heart["splits_per_job"])
+
+
+def _heart_block(
+    config: Config, keys: tuple[str, ...], block: int, splits: int, size: int
+) -> dict[str, Any]:
+    return {
+        "settings": {key: config["heart"][key] for key in keys},
+        "seed": config["seed"],
+        "first": block * size,
+        "last": min((block + 1) * size, splits),
+    }
+
+
 def _replications(block: Config, part: int) -> dict[str, int]:
     size = block["replications_per_job"]
     return {"first": part * size, "last": min((part + 1) * size, block["replications"])}

@@ -78,6 +78,8 @@ def _allowed(validator: str, limit: Any) -> str:
         "exclusiveMinimum": f"must be above {limit}",
         "maximum": f"must be at most {limit}",
         "exclusiveMaximum": f"must be below {limit}",
+        "maxItems": f"must have at most {limit} entries",
+        "minLength": "must not be empty",
         "minItems": f"must have at least {limit} entries",
         "minProperties": f"must have at least {limit} entries",
         "uniqueItems": "must not repeat an entry",
@@ -114,6 +116,12 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
                 f"{key}: {budget} must be at least {least}, the sum of the predictors' "
                 "cardinalities, so that each can have one dimension"
             )
+    heart = config["heart"]
+    if heart["fold_splits"] > heart["splits"]:
+        yield (
+            f"heart.fold_splits: {heart['fold_splits']} must be at most heart.splits, "
+            f"{heart['splits']}"
+        )
 
 
 def _rank_fits(block: Mapping[str, Any], place: str) -> Iterator[str]:

@@ -46,6 +46,20 @@ ALLOCATION_RULES: Mapping[str, Look] = {
 }
 
 
+#: Models of Table 1; rules that occur in Experiment 3 keep their colour.
+MODELS: Mapping[str, Look] = {
+    "proposed": Look("proposed", BLUE, "o"),
+    "one_hot": Look("one-hot", BLACK, "P"),
+    "unconstrained": Look("unconstrained", PURPLE, "v"),
+    "uniform": Look("uniform", ORANGE, "s"),
+    "cardinality": Look("cardinality", VERMILLION, "^"),
+    "cardinality_per_dimension": Look("cardinality, score/d", VERMILLION, "2"),
+    "uniform_search": Look("uniform, own search", ORANGE, "X"),
+    "one_hot_best": Look("one-hot, best of restarts", BLACK, "*"),
+    "unconstrained_best": Look("unconstrained, best of restarts", PURPLE, "<"),
+    "unit_coefficients": Look("all coefficients 1", SKY, "D"),
+}
+
 #: The predictors of Experiment 3; sizes of the tables, so a scale from light to dark.
 PREDICTORS = (
     Look("predictor 1", SKY, "o"),
@@ -102,6 +116,14 @@ def mean_and_band(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
             "high": grouped.quantile(BAND[1]),
         }
     )
+
+
+def mean_interval(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
+    """Return the mean and its 95 % interval (normal) for each value of `by`."""
+    grouped = frame.groupby(by, sort=True)[value]
+    half = 1.96 * grouped.std() / grouped.count() ** 0.5
+    mean = grouped.mean()
+    return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
 
 
 def draw_curve(

@@ -8,7 +8,7 @@ damaged, foreign or outdated file and names the command that rebuilds it.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,12 +20,14 @@ import pyarrow.parquet as pq
 import embedalloc
 from embedalloc.study.files import whole_file
 
-Kind = Literal["integer", "number", "text", "flag"]
+Kind = Literal["integer", "number", "text", "flag", "integers", "numbers"]
 _ARROW_TYPES = {
     "integer": pa.int64(),
     "number": pa.float64(),
     "text": pa.string(),
     "flag": pa.bool_(),
+    "integers": pa.list_(pa.int64()),
+    "numbers": pa.list_(pa.float64()),
 }
 _METADATA_KEY = b"embedalloc"
 
@@ -41,7 +43,7 @@ class Column:
     Attributes
     ----------
     kind
-        Type of the values.
+        Type of the values; integers and numbers are lists, one per row.
     meaning
         What the column holds, for readers of the contract.
     low, high
@@ -94,6 +96,12 @@ class Contract:
 
 
 def _check_column(values: "pd.Series[Any]", column: Column, place: str) -> None:
+    if column.kind in ("integers", "numbers"):
+        # A list per row: its entries are checked as one long column.
+        single: Kind = "integer" if column.kind == "integers" else "number"
+        entries = pd.Series(np.concatenate([np.asarray(entry) for entry in values]))
+        _check_column(entries, replace(column, kind=single), f"{place}, inside the lists")
+        return
     missing = values.isna()
     if missing.any() and not column.may_be_missing:
         raise TableError(f"{place}: missing value in row {int(np.flatnonzero(missing)[0])}")

@@ -1,0 +1,56 @@
+"""Draw figure final_allocation: dimensions by predictor at the selected budget."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from embedalloc.study.heart import COEFFICIENTS
+from embedalloc.study.heart_data import CATEGORICAL
+from embedalloc.study.heart_metrics import SCORES
+from embedalloc.study.job import job
+from embedalloc.study.style import BLACK, BLUE, new_figure, plain_log_ticks, save_figure
+from embedalloc.study.tables import read_table, read_tables
+
+
+def draw(scores: pd.DataFrame, coefficients: pd.DataFrame) -> Figure:
+    """Draw median, middle half and 80 % of the dimensions over splits, with the rank limit."""
+    chosen = scores[scores["model"] == "proposed"]
+    dimensions = chosen["dimensions"].str.split("-", expand=True).astype(int).to_numpy()
+    low, first, median, third, high = np.quantile(dimensions, (0.1, 0.25, 0.5, 0.75, 0.9), axis=0)
+    cardinality = coefficients.groupby("predictor")["cardinality"].max()[list(CATEGORICAL)]
+    figure, axes = new_figure(width=5.4, height=3.1)
+    axis, place = axes[0, 0], np.arange(len(CATEGORICAL))
+    axis.vlines(place, low, high, color=BLUE, linewidth=1.2)
+    axis.vlines(place, first, third, color=BLUE, linewidth=5, alpha=0.5)
+    axis.plot(place, median, "o", color=BLUE)
+    axis.hlines(cardinality - 1, place - 0.3, place + 0.3, color=BLACK, linewidth=2)
+    axis.set_xticks(place, [f"{name}\n$N$ = {n}" for name, n in cardinality.items()])
+    axis.set(yscale="log", ylabel="dimension $d_j$")
+    plain_log_ticks(axis.yaxis)
+    axis.grid(visible=False, axis="x")
+    least, middle, most = chosen["budget"].quantile([0.1, 0.5, 0.9]).astype(int)
+    handles = [
+        Line2D([], [], color=BLUE, marker="o", linestyle="none", label="median over splits"),
+        Line2D([], [], color=BLUE, linewidth=5, alpha=0.5, label="middle half"),
+        Line2D([], [], color=BLUE, linewidth=1.2, label="10th to 90th percentile"),
+        Line2D([], [], color=BLACK, linewidth=2, label="rank limit $N_j - 1$"),
+    ]
+    figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=4,
+        columnspacing=1.0,
+        title=f"selected budget: median {middle:,}, 80 % between {least:,} and {most:,}",
+    )
+    axis.axhline(1, color=BLACK, linewidth=0.6)
+    return figure
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        tables = (
+            read_table(snakemake.input.scores, SCORES),
+            read_tables(snakemake.input.coefficients, COEFFICIENTS),
+        )
+        save_figure(draw(*tables), **snakemake.output)

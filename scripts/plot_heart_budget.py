@@ -1,0 +1,50 @@
+"""Draw figure heart_budget: validation and test logloss over the candidate budgets."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from embedalloc.study.heart_metrics import LOSSES
+from embedalloc.study.job import job
+from embedalloc.study.style import (
+    MODELS,
+    draw_curve,
+    mean_interval,
+    new_figure,
+    plain_log_ticks,
+    save_figure,
+)
+from embedalloc.study.tables import read_table
+
+#: Networks trained at every budget, then those that have none.
+OVER_BUDGETS = ("proposed", "uniform", "unit_coefficients")
+WITHOUT_BUDGET = ("unconstrained", "one_hot")
+
+
+def draw(losses: pd.DataFrame) -> Figure:
+    """Draw mean losses with the 95 % interval of the mean; models without budget as lines."""
+    figure, axes = new_figure(1, 2, height=2.9, sharey=True)
+    budgets = sorted(set(losses["budget"]) - {0})
+    for axis, part in zip(axes[0], ("validation", "test"), strict=True):
+        column = f"{part}_logloss"
+        for network in OVER_BUDGETS:
+            rows = losses[losses["network"] == network]
+            draw_curve(axis, mean_interval(rows, "budget", column), MODELS[network])
+        for network, linestyle in zip(WITHOUT_BUDGET, ("--", ":"), strict=True):
+            rows = losses[(losses["network"] == network) & (losses["restart"] == 0)]
+            look = MODELS[network]
+            axis.axhline(
+                rows[column].mean(), color=look.color, linestyle=linestyle, label=look.label
+            )
+        axis.set(xscale="log", xlabel="budget $B$", title=f"{part} rows")
+        plain_log_ticks(axis.xaxis, budgets)
+        axis.tick_params(axis="x", labelrotation=60)
+    axes[0, 0].set_ylabel("logloss")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    title = "mean over splits; bands: 95 % interval of the mean"
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, title=title)
+    return figure
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        save_figure(draw(read_table(snakemake.input.losses, LOSSES)), **snakemake.output)

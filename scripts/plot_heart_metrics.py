@@ -1,0 +1,67 @@
+"""Draw figure heart_metrics: distribution of each metric over splits, with the paper's value."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from embedalloc.study.heart_metrics import MODELS, SCORES
+from embedalloc.study.heart_table import PAPER, PAPER_METRICS
+from embedalloc.study.job import job
+from embedalloc.study.style import BLACK, GREY, new_figure, save_figure
+from embedalloc.study.style import MODELS as LOOKS
+from embedalloc.study.tables import read_table
+
+TITLES = {
+    "accuracy": "accuracy",
+    "f1": "F1",
+    "precision": "precision",
+    "mcc": "MCC",
+    "validation_logloss": "validation logloss",
+    "brier": "Brier score",
+    "ece": "ECE (10 bins)",
+    "test_logloss": "test logloss",
+}
+
+
+def draw(scores: pd.DataFrame) -> Figure:
+    """Draw one panel per metric: 80 % and the middle half of the splits, median, paper's mark."""
+    figure, axes = new_figure(2, 4, width=7.4, height=5.4, sharey=True)
+    place = np.arange(len(MODELS))[::-1]
+    for axis, (metric, title) in zip(axes.flat, TITLES.items(), strict=True):
+        wide = scores.pivot(index="split", columns="model", values=metric)[list(MODELS)]
+        low, first, median, third, high = wide.quantile([0.1, 0.25, 0.5, 0.75, 0.9]).to_numpy()
+        colors = [LOOKS[model].color for model in MODELS]
+        axis.hlines(place, low, high, color=colors, linewidth=1.2)
+        axis.hlines(place, first, third, color=colors, linewidth=5, alpha=0.4)
+        axis.scatter(median, place, color=colors, s=12, zorder=3)
+        if metric in PAPER_METRICS:
+            column = PAPER_METRICS.index(metric)
+            for model, values in PAPER.items():
+                axis.plot(
+                    values[column],
+                    place[MODELS.index(model)],
+                    marker="x",
+                    color=BLACK,
+                    markersize=6,
+                    markeredgewidth=1.6,
+                    zorder=4,
+                )
+        axis.set_title(title)
+        axis.axhline(place[4] - 0.5, color=GREY, linewidth=0.8, linestyle=":")
+    for axis in axes[:, 0]:
+        axis.set_yticks(place, [LOOKS[model].label for model in MODELS])
+    handles = [
+        Line2D([], [], color=GREY, marker="o", linestyle="none", label="median over splits"),
+        Line2D([], [], color=GREY, linewidth=5, alpha=0.4, label="middle half"),
+        Line2D([], [], color=GREY, linewidth=1.2, label="10th to 90th percentile"),
+        Line2D([], [], color=BLACK, marker="x", linestyle="none", label="paper, one split"),
+    ]
+    title = "above the dotted line: the paper's five models; below: other readings and controls"
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, title=title)
+    return figure
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        save_figure(draw(read_table(snakemake.input.scores, SCORES)), **snakemake.output)

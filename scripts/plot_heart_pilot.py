@@ -1,0 +1,36 @@
+"""Draw figure heart_pilot: coefficients of the pilot after training against before."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from embedalloc.study.heart import COEFFICIENTS
+from embedalloc.study.heart_data import CATEGORICAL
+from embedalloc.study.job import job
+from embedalloc.study.style import BLUE, GREY, new_figure, save_figure
+from embedalloc.study.tables import read_tables
+
+
+def draw(coefficients: pd.DataFrame) -> Figure:
+    """Draw one panel per predictor with the correlation over splits."""
+    figure, axes = new_figure(3, 3, height=5.6, sharex=True, sharey=True)
+    top = coefficients[["before", "after"]].to_numpy().max() * 1.05
+    for axis, name in zip(axes.flat, CATEGORICAL, strict=True):
+        rows = coefficients[coefficients["predictor"] == name]
+        axis.plot([0, top], [0, top], color=GREY, linewidth=0.9, linestyle="--")
+        axis.scatter(rows["before"], rows["after"], s=5, color=BLUE, alpha=0.45, linewidths=0)
+        correlation = np.corrcoef(rows["before"], rows["after"])[0, 1]
+        n = int(rows["cardinality"].max())
+        axis.set_title(f"{name}, $N$ = {n}: correlation {correlation:.2f}")
+        axis.set(xlim=(0, top), ylim=(0, top))
+    for axis in axes[-1]:
+        axis.set_xlabel(r"$\hat a_j$ at initialisation")
+    for axis in axes[:, 0]:
+        axis.set_ylabel(r"$\hat a_j$ after training")
+    return figure
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        table = read_tables(snakemake.input.coefficients, COEFFICIENTS)
+        save_figure(draw(table), **snakemake.output)

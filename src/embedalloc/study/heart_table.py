@@ -1,0 +1,160 @@
+"""Table 1 with intervals, and the paired comparison of the proposed model with the others."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from embedalloc.problem import Floats
+from embedalloc.study.heart_metrics import METRICS, MODELS
+from embedalloc.study.tables import Column, Contract
+
+#: Figures printed in the paper's Table 1; the last one is seconds per epoch.
+PAPER: Mapping[str, tuple[float, ...]] = {
+    "proposed": (0.837, 0.851, 0.860, 0.671, 0.400, 0.121, 0.037, 0.054),
+    "one_hot": (0.804, 0.824, 0.824, 0.604, 0.517, 0.166, 0.158, 0.029),
+    "unconstrained": (0.815, 0.833, 0.836, 0.620, 0.472, 0.148, 0.125, 0.059),
+    "uniform": (0.819, 0.841, 0.820, 0.632, 0.553, 0.182, 0.207, 0.057),
+    "cardinality": (0.757, 0.756, 0.852, 0.534, 0.526, 0.173, 0.105, 0.072),
+}
+PAPER_METRICS = tuple(METRICS)[:7]
+SECONDS = "seconds_per_epoch"
+
+TABLE = Contract(
+    "table1",
+    {
+        "model": Column("text", "row of Table 1", values=MODELS),
+        "metric": Column("text", "column of Table 1", values=(*METRICS, SECONDS)),
+        "mean": Column("number", "mean over splits"),
+        "low": Column("number", "95 % interval of the mean over splits", may_be_missing=True),
+        "high": Column("number", "95 % interval of the mean over splits", may_be_missing=True),
+        "deviation": Column("number", "standard deviation over splits", may_be_missing=True),
+        "paper": Column("number", "the paper's figure", may_be_missing=True),
+        "percentile": Column("number", "of the paper's figure among our splits",
+                             low=0, high=100, may_be_missing=True),
+    },
+    key=("model", "metric"),
+)  # fmt: skip
+PAIRED = Contract(
+    "table1_paired",
+    {
+        "rival": Column("text", "model compared with the proposed one", values=MODELS),
+        "metric": Column("text", "column of Table 1", values=tuple(METRICS)),
+        "difference": Column("number", "mean of proposed minus rival"),
+        "low": Column("number", "95 % interval over splits"),
+        "high": Column("number", "95 % interval over splits"),
+        "corrected_low": Column("number", "95 % interval, Nadeau and Bengio"),
+        "corrected_high": Column("number", "95 % interval, Nadeau and Bengio"),
+        "p_value": Column("number", "corrected t test", low=0, high=1),
+        "p_holm": Column("number", "Holm over rivals and metrics", low=0, high=1),
+        "won": Column("number", "share of splits with the proposed model better", low=0, high=1),
+        "tied": Column("number", "share of splits with no difference", low=0, high=1),
+    },
+    key=("rival", "metric"),
+)
+TIMES = Contract(
+    "heart_times",
+    {
+        "model": Column("text", "row of Table 1", values=MODELS),
+        "dimensions": Column("text", "d_1-d_2-…, or one-hot"),
+        SECONDS: Column("number", "wall-clock seconds of the plain loop", low=0),
+        "cpu_seconds_per_epoch": Column("number", "CPU seconds of the plain loop", low=0),
+    },
+    key=("model",),
+)
+
+
+def mean_table(scores: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per model and metric: our mean and interval beside the paper's figure."""
+    rows = []
+    for model in MODELS:
+        mine = scores[scores["model"] == model]
+        printed = _printed(model)
+        for metric in METRICS:
+            values = mine[metric].to_numpy()
+            low, high = t_interval(values, 1 / len(values))
+            paper = printed.get(metric, np.nan)
+            below = stats.percentileofscore(values, paper, kind="mean")
+            rows.append(
+                {
+                    "model": model,
+                    "metric": metric,
+                    "mean": values.mean(),
+                    "low": low,
+                    "high": high,
+                    "deviation": values.std(ddof=1),
+                    "paper": paper,
+                    "percentile": np.nan if np.isnan(paper) else float(below),
+                }
+            )
+    for row in times.to_dict("records"):
+        rows.append(
+            {"model": row["model"], "metric": SECONDS, "mean": row[SECONDS]}
+            | dict.fromkeys(("low", "high", "deviation", "percentile"), np.nan)
+            | {"paper": _printed(row["model"]).get(SECONDS, np.nan)}
+        )
+    return pd.DataFrame(rows)[list(TABLE.columns)]
+
+
+def _printed(model: str) -> dict[str, float]:
+    """Return the paper's figures for a model by metric; none for our controls."""
+    return dict(zip((*PAPER_METRICS, SECONDS), PAPER[model], strict=True)) if model in PAPER else {}
+
+
+def t_interval(values: Floats, variance_share: float) -> tuple[float, float]:
+    """Return the 95 % t interval of a mean whose variance is that share of the sample's."""
+    half = stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) * np.sqrt(variance_share)
+    return float(values.mean() - half), float(values.mean() + half)
+
+
+def paired_table(scores: pd.DataFrame, *, test_rows: int, training_rows: int) -> pd.DataFrame:
+    """Return paired differences proposed − rival for every rival and metric.
+
+    Splits overlap, so their differences are not independent; the interval of Nadeau and Bengio
+    (2003) inflates the variance of the mean from 1/J to 1/J + n_test/n_train.
+    """
+    wide = scores.pivot(index="split", columns="model")
+    rows = []
+    for rival in MODELS[1:]:
+        for metric, more_is_better in METRICS.items():
+            difference = (wide[metric]["proposed"] - wide[metric][rival]).to_numpy()
+            better = difference > 0 if more_is_better else difference < 0
+            count = len(difference)
+            corrected = 1 / count + test_rows / training_rows
+            low, high = t_interval(difference, 1 / count)
+            corrected_low, corrected_high = t_interval(difference, corrected)
+            rows.append(
+                {
+                    "rival": rival,
+                    "metric": metric,
+                    "difference": difference.mean(),
+                    "low": low,
+                    "high": high,
+                    "corrected_low": corrected_low,
+                    "corrected_high": corrected_high,
+                    "p_value": corrected_p_value(difference, corrected),
+                    "won": better.mean(),
+                    "tied": (difference == 0).mean(),
+                }
+            )
+    frame = pd.DataFrame(rows)
+    return frame.assign(p_holm=holm(frame["p_value"].to_numpy()))[list(PAIRED.columns)]
+
+
+def corrected_p_value(difference: Floats, variance_share: float) -> float:
+    """Return the two-sided p-value of a t test with the given variance of the mean."""
+    spread = difference.std(ddof=1)
+    if spread == 0:
+        return 1.0 if difference.mean() == 0 else 0.0
+    t = difference.mean() / (spread * np.sqrt(variance_share))
+    return float(2 * stats.t.sf(abs(t), len(difference) - 1))
+
+
+def holm(p_values: Floats) -> Floats:
+    """Return Holm's step-down adjusted p-values."""
+    order = np.argsort(p_values, kind="stable")
+    steps = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted

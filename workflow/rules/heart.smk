@@ -1,0 +1,244 @@
+# Heart disease (Section 3.4): Table 1 on many splits
+# reads:  config heart, workflow/resources/heart_disease
+# writes: results/heart/patients.parquet, {trained,splits,coefficients,folds}/{block}.parquet,
+#         scores.parquet, losses.parquet, times.parquet
+#         figures/table1.*, final_allocation, heart_budget, heart_metrics, heart_pilot
+
+from embedalloc.study.heart_data import SOURCES
+
+HEART = os.path.join(workflow.basedir, config["heart"]["data"])
+
+
+rule prepare_heart:
+    """Check, parse and join the heart-disease files."""
+    input:
+        data=(
+            expand(f"{HEART}/processed.{{source}}.data", source=SOURCES)
+            if os.path.isdir(HEART)
+            else HEART
+        ),
+        code=imports_of(f"{SCRIPTS}/prepare_heart.py"),
+    output:
+        patients="results/heart/patients.parquet",
+    log:
+        "results/logs/prepare_heart.log",
+    benchmark:
+        "results/timings/prepare_heart.tsv"
+    localrule: True
+    params:
+        cholesterol_zero_is_missing=config["heart"]["cholesterol_zero_is_missing"],
+    script:
+        "../../scripts/prepare_heart.py"
+
+
+rule compile_heart:
+    """Compile the trainer once, before many jobs need it at the same time."""
+    input:
+        code=imports_of(f"{SCRIPTS}/compile_heart.py"),
+    output:
+        compiled="results/heart/compiled.txt",
+    log:
+        "results/logs/compile_heart.log",
+    benchmark:
+        "results/timings/compile_heart.tsv"
+    localrule: True
+    script:
+        "../../scripts/compile_heart.py"
+
+
+rule train_heart:
+    """Train every network of a block of splits and cache its probabilities."""
+    input:
+        patients="results/heart/patients.parquet",
+        compiled="results/heart/compiled.txt",
+        code=imports_of(f"{SCRIPTS}/train_heart.py"),
+    output:
+        trained="results/heart/trained/{block}.parquet",
+        splits="results/heart/splits/{block}.parquet",
+        coefficients="results/heart/coefficients/{block}.parquet",
+    log:
+        "results/logs/train_heart/{block}.log",
+    benchmark:
+        "results/timings/train_heart/{block}.tsv"
+    params:
+        cell=lambda wildcards: heart_cell(config, int(wildcards.block)),
+    script:
+        "../../scripts/train_heart.py"
+
+
+rule select_heart:
+    """Select the budget by Algorithm 2 (K folds, one standard error) on a block of splits."""
+    input:
+        patients="results/heart/patients.parquet",
+        compiled="results/heart/compiled.txt",
+        code=imports_of(f"{SCRIPTS}/select_heart.py"),
+    output:
+        folds="results/heart/folds/{block}.parquet",
+    log:
+        "results/logs/select_heart/{block}.log",
+    benchmark:
+        "results/timings/select_heart/{block}.tsv"
+    params:
+        cell=lambda wildcards: heart_folds_cell(config, int(wildcards.block)),
+    script:
+        "../../scripts/select_heart.py"
+
+
+rule score_heart:
+    """Compute every metric from the cached probabilities."""
+    input:
+        trained=expand(
+            "results/heart/trained/{block}.parquet",
+            block=split_blocks(
+                config["heart"]["splits"], config["heart"]["splits_per_job"]
+            ),
+        ),
+        splits=expand(
+            "results/heart/splits/{block}.parquet",
+            block=split_blocks(
+                config["heart"]["splits"], config["heart"]["splits_per_job"]
+            ),
+        ),
+        patients="results/heart/patients.parquet",
+        code=imports_of(f"{SCRIPTS}/score_heart.py"),
+    output:
+        scores="results/heart/scores.parquet",
+        losses="results/heart/losses.parquet",
+    log:
+        "results/logs/score_heart.log",
+    benchmark:
+        "results/timings/score_heart.tsv"
+    params:
+        seed=config["seed"],
+    script:
+        "../../scripts/score_heart.py"
+
+
+rule time_heart:
+    """Time the plain training loop per epoch for each model of Table 1."""
+    input:
+        patients="results/heart/patients.parquet",
+        scores="results/heart/scores.parquet",
+        code=imports_of(f"{SCRIPTS}/time_heart.py"),
+    output:
+        times="results/heart/times.parquet",
+    log:
+        "results/logs/time_heart.log",
+    benchmark:
+        "results/timings/time_heart.tsv"
+    params:
+        cell=heart_cell(config, 0),
+        timed_epochs=config["heart"]["timed_epochs"],
+    script:
+        "../../scripts/time_heart.py"
+
+
+rule tabulate_heart:
+    """Table 1 with intervals and the paired comparison, in four formats."""
+    input:
+        scores="results/heart/scores.parquet",
+        times="results/heart/times.parquet",
+        splits=expand(
+            "results/heart/splits/{block}.parquet",
+            block=split_blocks(
+                config["heart"]["splits"], config["heart"]["splits_per_job"]
+            ),
+        ),
+        folds=expand(
+            "results/heart/folds/{block}.parquet",
+            block=split_blocks(
+                config["heart"]["fold_splits"], config["heart"]["splits_per_job"]
+            ),
+        ),
+        code=imports_of(f"{SCRIPTS}/tabulate_heart.py"),
+    output:
+        multiext("figures/table1", ".parquet", ".csv", ".tex", ".md"),
+        multiext("figures/table1_paired", ".parquet", ".csv", ".tex", ".md"),
+    log:
+        "results/logs/tabulate_heart.log",
+    benchmark:
+        "results/timings/tabulate_heart.tsv"
+    localrule: True
+    params:
+        seed=config["seed"],
+    script:
+        "../../scripts/tabulate_heart.py"
+
+
+rule plot_final_allocation:
+    """Figure final_allocation: dimensions by predictor at the selected budget."""
+    input:
+        scores="results/heart/scores.parquet",
+        coefficients=expand(
+            "results/heart/coefficients/{block}.parquet",
+            block=split_blocks(
+                config["heart"]["splits"], config["heart"]["splits_per_job"]
+            ),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_final_allocation.py"),
+    output:
+        pdf="figures/final_allocation.pdf",
+        png="figures/final_allocation.png",
+    log:
+        "results/logs/plot_final_allocation.log",
+    benchmark:
+        "results/timings/plot_final_allocation.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_final_allocation.py"
+
+
+rule plot_heart_budget:
+    """Figure heart_budget: validation and test logloss over the candidate budgets."""
+    input:
+        losses="results/heart/losses.parquet",
+        code=imports_of(f"{SCRIPTS}/plot_heart_budget.py"),
+    output:
+        pdf="figures/heart_budget.pdf",
+        png="figures/heart_budget.png",
+    log:
+        "results/logs/plot_heart_budget.log",
+    benchmark:
+        "results/timings/plot_heart_budget.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_heart_budget.py"
+
+
+rule plot_heart_metrics:
+    """Figure heart_metrics: distribution of each metric over splits, with the paper's value."""
+    input:
+        scores="results/heart/scores.parquet",
+        code=imports_of(f"{SCRIPTS}/plot_heart_metrics.py"),
+    output:
+        pdf="figures/heart_metrics.pdf",
+        png="figures/heart_metrics.png",
+    log:
+        "results/logs/plot_heart_metrics.log",
+    benchmark:
+        "results/timings/plot_heart_metrics.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_heart_metrics.py"
+
+
+rule plot_heart_pilot:
+    """Figure heart_pilot: coefficients of the pilot after training against before."""
+    input:
+        coefficients=expand(
+            "results/heart/coefficients/{block}.parquet",
+            block=split_blocks(
+                config["heart"]["splits"], config["heart"]["splits_per_job"]
+            ),
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_heart_pilot.py"),
+    output:
+        pdf="figures/heart_pilot.pdf",
+        png="figures/heart_pilot.png",
+    log:
+        "results/logs/plot_heart_pilot.log",
+    benchmark:
+        "results/timings/plot_heart_pilot.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_heart_pilot.py"
