@@ -78,6 +78,26 @@ def exp3_cell(config: Config, observations: int, part: int) -> dict[str, Any]:
     }
 
 
+def theory_cell(config: Config, part: str) -> dict[str, Any]:
+    """Return what computes one figure of Section 2, by the name of its block."""
+    return {"settings": config["theory"][part], "seed": config["seed"]}
+
+
+def theory_allocation_cell(config: Config) -> dict[str, Any]:
+    """Return what computes figure theory_allocation: its block and Experiment 3's predictors.
+
+    Budgets run between the smallest and the largest of Experiment 3 and hold all of them.
+    """
+    block, exp3 = config["theory"]["allocation"], config["exp3"]
+    low, high = min(exp3["budgets"]), max(exp3["budgets"])
+    return {
+        "settings": {key: block[key] for key in block if key != "budget_step"}
+        | {key: exp3[key] for key in ("predictors", "coefficient_fit")},
+        "seed": config["seed"],
+        "budgets": sorted({*range(low, high + 1, block["budget_step"]), *exp3["budgets"]}),
+    }
+
+
 def _replications(block: Config, part: int) -> dict[str, int]:
     size = block["replications_per_job"]
     return {"first": part * size, "last": min((part + 1) * size, block["replications"])}
