@@ -79,16 +79,15 @@ def exp3_cell(config: Config, observations: int, part: int) -> dict[str, Any]:
 
 
 def theory_cell(config: Config, part: str) -> dict[str, Any]:
-    """Return what computes one figure of Section 2, by the name of its block."""
-    return {"settings": config["theory"][part], "seed": config["seed"]}
+    """Return what computes one figure of Section 2, by the name of its block.
 
-
-def theory_allocation_cell(config: Config) -> dict[str, Any]:
-    """Return what computes figure theory_allocation: its block and Experiment 3's predictors.
-
-    Budgets run between the smallest and the largest of Experiment 3 and hold all of them.
+    The allocation part also needs Experiment 3's predictors; its budgets run between the
+    smallest and the largest of Experiment 3 and hold all of them.
     """
-    block, exp3 = config["theory"]["allocation"], config["exp3"]
+    block = config["theory"][part]
+    if part != "allocation":
+        return {"settings": block, "seed": config["seed"]}
+    exp3 = config["exp3"]
     low, high = min(exp3["budgets"]), max(exp3["budgets"])
     return {
         "settings": {key: block[key] for key in block if key != "budget_step"}
