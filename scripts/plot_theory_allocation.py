@@ -52,7 +52,7 @@ def draw(
         draw_dimensions(axis, solved[solved["predictor"] == j], predictor)
         axis.set_ylabel("dimension $d_j$" if j == 1 else "")
         axis.set_title(f"predictor {j}: $N = {predictor['cardinality']}$")
-    wide = -(-4 * count // 3)
+    wide = min(-(-4 * count // 3), 2 * count - 1)
     draw_gaps(figure.add_subplot(grid[1, :wide]), solved[solved["predictor"] == 1], budgets)
     draw_shares(figure.add_subplot(grid[1, wide:]), instances)
     handles = [
@@ -60,7 +60,9 @@ def draw(
         for look, linestyle in SOLUTIONS.values()
     ]
     handles += [
-        Line2D([], [], color=PURPLE, linestyle=":", label="real optimum within $1 ≤ d_j ≤ r_j$"),
+        Line2D(
+            [], [], color=PURPLE, linestyle=":", label=r"real optimum within $1 \leq d_j \leq r_j$"
+        ),
         Line2D([], [], color=GREY, linestyle=":", label="cap $r_j$"),
         Line2D([], [], color=BLUE, marker="o", linestyle="", label="budgets of Experiment 3"),
     ]
@@ -101,7 +103,7 @@ def draw_gaps(axis: Axes, rows: pd.DataFrame, budgets: list[int]) -> None:
     worst = mine.idxmax()
     axis.set(
         xlabel="budget $B$",
-        ylabel=r"$\sum a_j/d_j$ above the optimum (%)",
+        ylabel=r"gap of $\sum a_j/d_j$ (%)",
         title=f"projection optimal at {100 * (mine <= 100 * OPTIMAL).mean():.0f} % of the budgets, "
         f"worst {mine[worst]:.0f} % at $B$ = {worst:,}",
         ylim=(LOWEST, max(5.0, 1.12 * float(mine.max()))),
@@ -110,7 +112,7 @@ def draw_gaps(axis: Axes, rows: pd.DataFrame, budgets: list[int]) -> None:
     real = rows[rows["solution"] == "closed_form"].set_index("budget")["gap"] * 100
     if real.min() < LOWEST:
         axis.text(
-            0.03,
+            0.12,
             0.03,
             f"closed form down to {real.min():.0f} % at $B$ = {real.idxmin():,}".replace("-", "−"),
             transform=axis.transAxes,
@@ -126,7 +128,7 @@ def draw_shares(axis: Axes, instances: pd.DataFrame) -> None:
     ):
         ratios = share.index.get_level_values("budget_ratio")
         axis.plot(ratios, share, color=color, marker=marker)
-        axis.text(1.12 * ratios[-1], share.iloc[-1], f"$m$ = {m}", va="center", fontsize=7)
+        axis.text(ratios[0] / 1.2, share.iloc[0], f"$m$ = {m}", va="center", ha="right", fontsize=7)
     ratios = np.sort(instances["budget_ratio"].unique())
     axis.set(
         xscale="log",
@@ -136,7 +138,7 @@ def draw_shares(axis: Axes, instances: pd.DataFrame) -> None:
         ylim=(0, 104),
     )
     plain_log_ticks(axis.xaxis, ratios)
-    axis.set_xlim(right=3.2 * ratios[-1])
+    axis.set_xlim(left=ratios[0] / 4)
 
 
 def thousands(axis: Axes) -> None:

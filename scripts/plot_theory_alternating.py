@@ -30,9 +30,9 @@ ROUNDING = 1e-15
 
 def draw(paths: pd.DataFrame, runs: pd.DataFrame, tolerance: float) -> Figure:
     """Draw one line per start: losses side by side, objective above gradient."""
-    figure, axes = new_figure(2, 2, height=4.3, sharex=True)
-    last = paths["round"].max()
+    figure, axes = new_figure(2, 2, height=4.3, sharex="col")
     for column, loss in enumerate(LOSSES):
+        last = paths.loc[paths["loss"] == loss, "round"].max()
         for row, (quantity, label) in enumerate(ROWS.items()):
             axis = axes[row, column]
             draw_paths(axis, paths[paths["loss"] == loss], quantity)
@@ -81,7 +81,8 @@ def rounds_words(runs: pd.DataFrame) -> str:
 
 def legend_lines(tolerance: float) -> list[Line2D]:
     """Return the legend's lines: schemes, saddle and tolerance."""
-    exponent = f"{tolerance:.0e}".replace("1e-0", "10^{-").replace("1e-", "10^{-") + "}"
+    digit, exponent = f"{tolerance:.0e}".split("e")
+    power = ("" if digit == "1" else rf"{digit} \cdot ") + f"10^{{{int(exponent)}}}"
     lines = [
         Line2D([], [], color=look.color, linestyle=linestyle, label=look.label)
         for look, linestyle in SCHEMES.values()
@@ -91,7 +92,7 @@ def legend_lines(tolerance: float) -> list[Line2D]:
         Line2D(
             [], [], color=BLACK, linestyle=":", label="tables of zeros: stationary, not a minimum"
         ),
-        Line2D([], [], color=GREY, linestyle="--", label=f"tolerance ${exponent}$"),
+        Line2D([], [], color=GREY, linestyle="--", label=f"tolerance ${power}$"),
     ]
 
 

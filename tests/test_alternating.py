@@ -146,6 +146,23 @@ def test_converged_point_is_stationary_and_a_local_minimum(
         assert joint.fun >= result.objective[-1] - 1e-10
 
 
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_joint_optimiser_from_the_same_start_finds_nothing_lower(seed: int, loss: Loss) -> None:
+    case = random_case(seed, loss)
+    ours = fit(case, accelerated=True)
+
+    def value(v: Any) -> Any:
+        q = case.start.with_vector(v)
+        slope = gradient(q, case.sample, case.penalties, loss).flatten()
+        return objective(q, case.sample, case.penalties, loss), slope
+
+    options = {"maxiter": 5000, "maxfun": 20_000, "ftol": 1e-15, "gtol": 1e-9}
+    joint = minimize(value, case.start.flatten(), jac=True, method="L-BFGS-B", options=options)
+    assert joint.fun == pytest.approx(ours.objective[-1], rel=1e-7)
+    assert joint.fun >= ours.objective[-1] - 1e-10
+
+
 def test_acceleration_finds_the_same_value_in_far_fewer_rounds() -> None:
     case = random_case(1, penalty=0.02)
     plain = fit(case, max_iterations=5000)

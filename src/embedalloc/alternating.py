@@ -83,6 +83,7 @@ def initial_parameters(
                 f"predictor {name!r} has {cardinalities[name]} categories "
                 f"and dimension {dimensions[name]}"
             )
+    # NOTE[PAPER] alternating-start: the theorem says nothing of the starting point.
     tables = {k: scale * rng.standard_normal((n, dimensions[k])) for k, n in cardinalities.items()}
     weights = {k: np.zeros(dimensions[k]) for k in cardinalities}
     return Parameters(tables, weights, np.zeros(numeric_count), 0.0)
@@ -301,6 +302,7 @@ def fit_alternating(
             break
         p = _minimise_weights(p, design, penalties, tolerance / 10)
         p = _minimise_tables(p, design, penalties, tolerance / 10, accelerated)
+        # NOTE[PAPER] alternating-acceleration: not part of the paper's scheme.
         if accelerated:
             p = rebalance(p, penalties)
         objectives.append(objective(p, sample, penalties, loss))
