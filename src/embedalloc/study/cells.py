@@ -84,7 +84,8 @@ def theory_cell(config: Config, part: str) -> dict[str, Any]:
     The allocation part also needs Experiment 3's predictors; its budgets run between the
     smallest and the largest of Experiment 3 and hold all of them.
     """
-    block = config["theory"][part]
+    # Sorted, because the order in which a configuration lists its keys must not count.
+    block = dict(sorted(config["theory"][part].items()))
     if part != "allocation":
         return {"settings": block, "seed": config["seed"]}
     exp3 = config["exp3"]
