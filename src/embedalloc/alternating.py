@@ -280,6 +280,7 @@ def fit_alternating(
         round. Neither is part of the paper's scheme. Both can only lower the objective, and
         they save nearly all rounds when penalties are small, where the plain scheme moves the
         level between intercept and effects, and the scale between tables and weights, slowly.
+        Where a penalty shrinks a whole effect to zero they do not help and can cost rounds.
 
     Notes
     -----
