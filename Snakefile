@@ -4,7 +4,7 @@ import os
 
 from snakemake.utils import min_version
 
-from embedalloc.study.cells import exp1_cell, exp2_cell, exp3_cell, parts
+from embedalloc.study.cells import exp1_cell, exp2_cell, exp3_cell, parts, theory_cell
 from embedalloc.study.cells import heart_cell, heart_folds_cell, split_blocks
 from embedalloc.study.config import ConfigError, check_config
 from embedalloc.study.dependencies import imports_of
@@ -31,6 +31,10 @@ rule all:
     """Every figure and table, in the paper's order."""
     default_target: True
     input:
+        "figures/theory_approximation.pdf",
+        "figures/theory_alternating.pdf",
+        "figures/theory_generalisation.pdf",
+        "figures/theory_allocation.pdf",
         "figures/exp1_main.pdf",
         "figures/exp1_gap.pdf",
         "figures/exp1_loglog.pdf",
@@ -47,6 +51,7 @@ rule all:
         "figures/heart_pilot.pdf",
 
 
+include: "workflow/rules/theory.smk"
 include: "workflow/rules/exp1.smk"
 include: "workflow/rules/exp2.smk"
 include: "workflow/rules/exp3.smk"

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from embedalloc import generalisation
+from embedalloc.study import config as config_module
 from embedalloc.study.config import ConfigError, check_config
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,6 +75,36 @@ def test_the_default_configuration_is_valid():
         ),
         (("exp3", "predictors"), {}, "exp3.predictors: {} must be a list"),
         (("exp1", "designs"), {"Bad Name": CONFIG["exp2"]["spectrum"]}, "'Bad Name' must match"),
+        (
+            ("theory", "approximation", "latent_rank"),
+            101,
+            "theory.approximation.latent_rank: 101 must be at most the cardinality, 100",
+        ),
+        (
+            ("theory", "alternating", "dimensions"),
+            [2, 3, 4],
+            "theory.alternating.dimensions: [2, 3, 4] must have one entry per cardinality, 2",
+        ),
+        (("theory", "alternating", "penalty"), 0.0, "alternating.penalty: 0.0 must be above 0"),
+        (
+            ("theory", "generalisation", "cardinalities"),
+            [5, 1001],
+            "theory.generalisation.cardinalities: 1001 must be at most 1000 with 2 predictors",
+        ),
+        (
+            ("theory", "generalisation", "observations"),
+            [79, 80],
+            "theory.generalisation.observations: 79 must be above 79, the number of free effects",
+        ),
+        (("theory", "generalisation", "dimensions"), [3], "must have at least 2 entries"),
+        (
+            ("theory", "allocation", "coefficient_range"),
+            [2.0, 1.0],
+            "theory.allocation.coefficient_range: 2.0 must be at most 1.0, the end of the range",
+        ),
+        (("theory", "allocation", "cardinality_range"), [2, 3, 4], "must have at most 2 entries"),
+        (("theory", "allocation", "budget_ratios"), [0.5], "0.5 must be at least 1"),
+        (("theory", "figures"), 4, "theory: unknown key 'figures'; allowed are allocation, alt"),
         (("exp1",), None, "exp1: None must be a block of keys"),
     ],
 )
@@ -80,6 +112,10 @@ def test_wrong_values_are_named(path, value, message):
     with pytest.raises(ConfigError) as caught:
         check_config(changed(path, value), SCHEMA)
     assert message in str(caught.value)
+
+
+def test_the_limit_on_combinations_is_the_library_s():
+    assert config_module.MAX_COMBINATIONS == generalisation.MAX_COMBINATIONS
 
 
 def test_a_missing_key_is_named():

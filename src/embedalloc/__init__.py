@@ -10,32 +10,47 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from embedalloc.allocation import Allocation, continuous_dimensions, integer_dimensions
+    from embedalloc.alternating import AlternatingFit, fit_alternating, initial_parameters
+    from embedalloc.approximation import approximation_error, approximation_errors
     from embedalloc.budget import BudgetSelection, select_budget, select_budget_by_holdout
+    from embedalloc.convex import convex_objective, global_optimality_residual
+    from embedalloc.generalisation import expected_gap, fit_gap_scaling, measure_gap
     from embedalloc.heuristics import ALLOCATION_RULES, allocation_rule
+    from embedalloc.linear import Parameters, Penalties, Sample, rotate, transform
     from embedalloc.optimum import optimal_dimensions
     from embedalloc.problem import BudgetError
-    from embedalloc.spectra import (
-        fit_coefficient,
-        goodness_of_fit,
-        singular_values,
-        spectral_tails,
-    )
+    from embedalloc.spectra import fit_coefficient, goodness_of_fit, singular_values, spectral_tails
 
 _HOMES = {
     "ALLOCATION_RULES": "heuristics",
     "Allocation": "allocation",
+    "AlternatingFit": "alternating",
     "BudgetError": "problem",
     "BudgetSelection": "budget",
+    "Parameters": "linear",
+    "Penalties": "linear",
+    "Sample": "linear",
     "allocation_rule": "heuristics",
+    "approximation_error": "approximation",
+    "approximation_errors": "approximation",
     "continuous_dimensions": "allocation",
+    "convex_objective": "convex",
+    "expected_gap": "generalisation",
+    "fit_alternating": "alternating",
     "fit_coefficient": "spectra",
+    "fit_gap_scaling": "generalisation",
+    "global_optimality_residual": "convex",
     "goodness_of_fit": "spectra",
+    "initial_parameters": "alternating",
     "integer_dimensions": "allocation",
+    "measure_gap": "generalisation",
     "optimal_dimensions": "optimum",
+    "rotate": "linear",
     "select_budget": "budget",
     "select_budget_by_holdout": "budget",
     "singular_values": "spectra",
     "spectral_tails": "spectra",
+    "transform": "linear",
 }
 
 try:
@@ -46,18 +61,33 @@ except PackageNotFoundError:  # a source tree that was never installed
 __all__ = [
     "ALLOCATION_RULES",
     "Allocation",
+    "AlternatingFit",
     "BudgetError",
     "BudgetSelection",
+    "Parameters",
+    "Penalties",
+    "Sample",
     "allocation_rule",
+    "approximation_error",
+    "approximation_errors",
     "continuous_dimensions",
+    "convex_objective",
+    "expected_gap",
+    "fit_alternating",
     "fit_coefficient",
+    "fit_gap_scaling",
+    "global_optimality_residual",
     "goodness_of_fit",
+    "initial_parameters",
     "integer_dimensions",
+    "measure_gap",
     "optimal_dimensions",
+    "rotate",
     "select_budget",
     "select_budget_by_holdout",
     "singular_values",
     "spectral_tails",
+    "transform",
 ]
 
 

@@ -78,6 +78,26 @@ def exp3_cell(config: Config, observations: int, part: int) -> dict[str, Any]:
     }
 
 
+def theory_cell(config: Config, part: str) -> dict[str, Any]:
+    """Return what computes one figure of Section 2, by the name of its block.
+
+    The allocation part also needs Experiment 3's predictors; its budgets run between the
+    smallest and the largest of Experiment 3 and hold all of them.
+    """
+    # Sorted, because the order in which a configuration lists its keys must not count.
+    block = dict(sorted(config["theory"][part].items()))
+    if part != "allocation":
+        return {"settings": block, "seed": config["seed"]}
+    exp3 = config["exp3"]
+    low, high = min(exp3["budgets"]), max(exp3["budgets"])
+    return {
+        "settings": {key: block[key] for key in block if key != "budget_step"}
+        | {key: exp3[key] for key in ("predictors", "coefficient_fit")},
+        "seed": config["seed"],
+        "budgets": sorted({*range(low, high + 1, block["budget_step"]), *exp3["budgets"]}),
+    }
+
+
 _TRAINING_KEYS = (
     "test_share",
     "validation_share",

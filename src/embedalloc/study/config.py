@@ -22,6 +22,9 @@ _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
 )
 _Validator = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[no-untyped-call]
 
+#: As in `embedalloc.generalisation`, which is not imported to keep the start quick.
+MAX_COMBINATIONS = 1_000_000
+
 _TYPE_WORDS = {
     "integer": "a whole number",
     "number": "a number",
@@ -89,6 +92,7 @@ def _allowed(validator: str, limit: Any) -> str:
 
 def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the schema cannot say: how keys must relate to each other."""
+    yield from _theory_contradictions(config["theory"])
     for name in ("exp1", "exp2"):
         block = config[name]
         yield from _rank_fits(block, name)
@@ -122,6 +126,35 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
             f"heart.fold_splits: {heart['fold_splits']} must be at most heart.splits, "
             f"{heart['splits']}"
         )
+
+
+def _theory_contradictions(theory: Mapping[str, Any]) -> Iterator[str]:
+    yield from _rank_fits(theory["approximation"], "theory.approximation")
+    block = theory["alternating"]
+    if len(block["cardinalities"]) != len(block["dimensions"]):
+        yield (
+            f"theory.alternating.dimensions: {block['dimensions']} must have one entry per "
+            f"cardinality, {len(block['cardinalities'])}"
+        )
+    block = theory["generalisation"]
+    largest, predictors = max(block["cardinalities"]), block["predictors"]
+    if largest**predictors > MAX_COMBINATIONS:
+        yield (
+            f"theory.generalisation.cardinalities: {largest} must be at most "
+            f"{int(MAX_COMBINATIONS ** (1 / predictors) + 1e-9)} with {predictors} predictors, "
+            "because test risks sum over all combinations of categories"
+        )
+    effects = predictors * (largest - 1) + 1
+    for n in block["observations"]:
+        if n <= effects:
+            yield (
+                f"theory.generalisation.observations: {n} must be above {effects}, the number of "
+                "free effects of the largest cardinality"
+            )
+    for key in ("cardinality_range", "coefficient_range"):
+        low, high = theory["allocation"][key]
+        if low > high:
+            yield f"theory.allocation.{key}: {low} must be at most {high}, the end of the range"
 
 
 def _rank_fits(block: Mapping[str, Any], place: str) -> Iterator[str]:

@@ -56,6 +56,16 @@ def draw_counts(rng: np.random.Generator, probabilities: Floats, observations: i
     return 1 + rng.multinomial(observations - size, probabilities)
 
 
+def draw_matrix(
+    rng: np.random.Generator, spectrum: Floats, cardinality: int
+) -> tuple[Floats, Floats]:
+    """Draw U = Q₁ diag(σ) Q₂' with random orthonormal factors, eq. (4); also return Q₂."""
+    rank = len(spectrum)
+    left, _ = np.linalg.qr(rng.standard_normal((cardinality, rank)))
+    right, _ = np.linalg.qr(rng.standard_normal((rank, rank)))
+    return (left * spectrum) @ right.T, right
+
+
 def draw_latent(
     rng: np.random.Generator,
     *,
@@ -67,9 +77,7 @@ def draw_latent(
 ) -> LatentDraw:
     """Draw U = Q₁ diag(σ) Q₂', category counts and category means, eqs. (3) and (4)."""
     rank = len(spectrum)
-    left, _ = np.linalg.qr(rng.standard_normal((cardinality, rank)))
-    right, _ = np.linalg.qr(rng.standard_normal((rank, rank)))
-    latent = (left * spectrum) @ right.T
+    latent, right = draw_matrix(rng, spectrum, cardinality)
     probabilities = rng.dirichlet(np.full(cardinality, concentration))
     counts = draw_counts(rng, probabilities, observations)
     errors = rng.standard_normal((cardinality, rank)) * (noise / np.sqrt(counts))[:, None]

@@ -7,7 +7,6 @@ from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -77,12 +76,17 @@ def new_figure(
     **sharing: Any,
 ) -> tuple[Figure, Any]:
     """Return a figure and a two-dimensional array of axes in the house style."""
-    sns.set_theme(
-        context="paper",
-        style="ticks",
-        rc={
+    mpl.rcParams.update(
+        {
             "font.family": "DejaVu Sans",
             "font.size": 8,
+            "axes.axisbelow": True,
+            "axes.edgecolor": "#262626",
+            "axes.linewidth": 1.0,
+            "text.color": "#262626",
+            "axes.labelcolor": "#262626",
+            "xtick.color": "#262626",
+            "ytick.color": "#262626",
             "axes.titlesize": 8,
             "axes.labelsize": 8,
             "xtick.labelsize": 7,

@@ -1,0 +1,19 @@
+"""Compare Theorem 3, its integer projection and the optimum, and write their tables."""
+
+from typing import Any
+
+from embedalloc.study.job import job
+from embedalloc.study.tables import write_table
+from embedalloc.study.theory_allocation import BUDGETS, INSTANCES, simulate
+
+
+def main(cell: dict[str, Any], budgets: str, instances: str) -> None:
+    """Run the computation that the cell describes."""
+    budgets_frame, instances_frame = simulate(**cell)
+    write_table(budgets, budgets_frame, BUDGETS, settings=cell, seed=cell["seed"])
+    write_table(instances, instances_frame, INSTANCES, settings=cell, seed=cell["seed"])
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        main(snakemake.params.cell, **snakemake.output)

@@ -1,0 +1,19 @@
+"""Run Theorem 1's scheme from several starts and write its tables."""
+
+from typing import Any
+
+from embedalloc.study.job import job
+from embedalloc.study.tables import write_table
+from embedalloc.study.theory_alternating import PATHS, RUNS, simulate
+
+
+def main(cell: dict[str, Any], paths: str, runs: str) -> None:
+    """Run the computation that the cell describes."""
+    paths_frame, runs_frame = simulate(**cell)
+    write_table(paths, paths_frame, PATHS, settings=cell, seed=cell["seed"])
+    write_table(runs, runs_frame, RUNS, settings=cell, seed=cell["seed"])
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        main(snakemake.params.cell, **snakemake.output)

@@ -1,0 +1,159 @@
+# Section 2: the statements about approximation, estimation, generalisation and allocation
+# reads:  config theory; for theory_allocation also the predictors and budgets of exp3
+# writes: results/theory/{approximation_errors,alternating_paths,alternating_runs}.parquet
+#         results/theory/{generalisation_gaps,generalisation_scaling}.parquet
+#         results/theory/{allocation_budgets,allocation_instances}.parquet
+#         figures/theory_approximation, theory_alternating, theory_generalisation,
+#         theory_allocation (pdf and png)
+
+
+rule theory:
+    """Every figure of Section 2."""
+    input:
+        "figures/theory_approximation.pdf",
+        "figures/theory_alternating.pdf",
+        "figures/theory_generalisation.pdf",
+        "figures/theory_allocation.pdf",
+
+
+rule simulate_theory_approximation:
+    """Compute exact errors and bounds of Proposition 2 for two kinds of probabilities."""
+    input:
+        code=imports_of(f"{SCRIPTS}/simulate_theory_approximation.py"),
+    output:
+        errors="results/theory/approximation_errors.parquet",
+    log:
+        "results/logs/simulate_theory_approximation.log",
+    benchmark:
+        "results/timings/simulate_theory_approximation.tsv"
+    params:
+        cell=theory_cell(config, "approximation"),
+    script:
+        "../../scripts/simulate_theory_approximation.py"
+
+
+rule plot_theory_approximation:
+    """Figure theory_approximation: exact error and bound of Proposition 2 over the dimension."""
+    input:
+        errors="results/theory/approximation_errors.parquet",
+        code=imports_of(f"{SCRIPTS}/plot_theory_approximation.py"),
+    output:
+        pdf="figures/theory_approximation.pdf",
+        png="figures/theory_approximation.png",
+    log:
+        "results/logs/plot_theory_approximation.log",
+    benchmark:
+        "results/timings/plot_theory_approximation.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_theory_approximation.py"
+
+
+rule simulate_theory_alternating:
+    """Run the alternating scheme of Theorem 1 from several starts, for both losses."""
+    input:
+        code=imports_of(f"{SCRIPTS}/simulate_theory_alternating.py"),
+    output:
+        paths="results/theory/alternating_paths.parquet",
+        runs="results/theory/alternating_runs.parquet",
+    log:
+        "results/logs/simulate_theory_alternating.log",
+    benchmark:
+        "results/timings/simulate_theory_alternating.tsv"
+    params:
+        cell=theory_cell(config, "alternating"),
+    script:
+        "../../scripts/simulate_theory_alternating.py"
+
+
+rule plot_theory_alternating:
+    """Figure theory_alternating: objective and gradient of Theorem 1's scheme over its rounds."""
+    input:
+        paths="results/theory/alternating_paths.parquet",
+        runs="results/theory/alternating_runs.parquet",
+        code=imports_of(f"{SCRIPTS}/plot_theory_alternating.py"),
+    output:
+        pdf="figures/theory_alternating.pdf",
+        png="figures/theory_alternating.png",
+    log:
+        "results/logs/plot_theory_alternating.log",
+    benchmark:
+        "results/timings/plot_theory_alternating.tsv"
+    localrule: True
+    params:
+        tolerance=config["theory"]["alternating"]["tolerance"],
+    script:
+        "../../scripts/plot_theory_alternating.py"
+
+
+rule simulate_theory_generalisation:
+    """Measure the generalisation gap of Theorem 2 over a grid of sizes."""
+    input:
+        code=imports_of(f"{SCRIPTS}/simulate_theory_generalisation.py"),
+    output:
+        gaps="results/theory/generalisation_gaps.parquet",
+        scaling="results/theory/generalisation_scaling.parquet",
+    log:
+        "results/logs/simulate_theory_generalisation.log",
+    benchmark:
+        "results/timings/simulate_theory_generalisation.tsv"
+    params:
+        cell=theory_cell(config, "generalisation"),
+    script:
+        "../../scripts/simulate_theory_generalisation.py"
+
+
+rule plot_theory_generalisation:
+    """Figure theory_generalisation: measured generalisation gap beside the form of Theorem 2's bound."""
+    input:
+        gaps="results/theory/generalisation_gaps.parquet",
+        scaling="results/theory/generalisation_scaling.parquet",
+        code=imports_of(f"{SCRIPTS}/plot_theory_generalisation.py"),
+    output:
+        pdf="figures/theory_generalisation.pdf",
+        png="figures/theory_generalisation.png",
+    log:
+        "results/logs/plot_theory_generalisation.log",
+    benchmark:
+        "results/timings/plot_theory_generalisation.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_theory_generalisation.py"
+
+
+rule simulate_theory_allocation:
+    """Solve Theorem 3's problem over budgets and on random instances, three ways."""
+    input:
+        code=imports_of(f"{SCRIPTS}/simulate_theory_allocation.py"),
+    output:
+        budgets="results/theory/allocation_budgets.parquet",
+        instances="results/theory/allocation_instances.parquet",
+    log:
+        "results/logs/simulate_theory_allocation.log",
+    benchmark:
+        "results/timings/simulate_theory_allocation.tsv"
+    params:
+        cell=theory_cell(config, "allocation"),
+    script:
+        "../../scripts/simulate_theory_allocation.py"
+
+
+rule plot_theory_allocation:
+    """Figure theory_allocation: closed form, integer projection and optimum over budgets."""
+    input:
+        budgets="results/theory/allocation_budgets.parquet",
+        instances="results/theory/allocation_instances.parquet",
+        code=imports_of(f"{SCRIPTS}/plot_theory_allocation.py"),
+    output:
+        pdf="figures/theory_allocation.pdf",
+        png="figures/theory_allocation.png",
+    log:
+        "results/logs/plot_theory_allocation.log",
+    benchmark:
+        "results/timings/plot_theory_allocation.tsv"
+    localrule: True
+    params:
+        predictors=config["exp3"]["predictors"],
+        budgets=config["exp3"]["budgets"],
+    script:
+        "../../scripts/plot_theory_allocation.py"
