@@ -144,6 +144,10 @@ rule tabulate_heart:
                 config["heart"]["splits"], config["heart"]["splits_per_job"]
             ),
         ),
+        coefficients=expand(
+            "results/heart/coefficients/{block}.parquet",
+            block=split_blocks(config["heart"]["splits"], config["heart"]["splits_per_job"]),
+        ),
         folds=expand(
             "results/heart/folds/{block}.parquet",
             block=split_blocks(

@@ -6,7 +6,7 @@ dimensions and by nothing else, and equal dimensions give the same network to th
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -181,7 +181,7 @@ def training_settings(settings: Mapping[str, Any]) -> TrainingSettings:
     return TrainingSettings(**{name: settings[name] for name in names})
 
 
-def square_root_dimensions(cardinalities: tuple[int, ...]) -> tuple[int, ...]:
+def square_root_dimensions(cardinalities: Iterable[int]) -> tuple[int, ...]:
     """Return ⌈√N_j⌉: the dimensions of the pilot and of the unconstrained model."""
     return tuple(math.ceil(math.sqrt(n)) for n in cardinalities)
 
