@@ -105,9 +105,9 @@ def error_profiles(
     spectrum
         Singular values of U.
     """
-    eigenvalues, vectors = descending_eigh(_transposed(draw.means) @ draw.means)
+    eigenvalues, vectors = descending_eigh(draw.means.mT @ draw.means)
     # ‖U − Û_d‖² = ‖U‖² + Σ_{k≤d} (λ_k − 2 q_k'M q_k) with M = Û'U.
-    cross = (vectors * (_transposed(draw.means) @ draw.latent @ vectors)).sum(axis=-2)
+    cross = (vectors * (draw.means.mT @ draw.latent @ vectors)).sum(axis=-2)
     norm = (spectrum**2).sum()
     reconstruction = norm + np.cumsum(eigenvalues - 2.0 * cross, axis=-1)
     # NOTE[PAPER] exp1-error: both readings of the approximation error are kept.
@@ -137,26 +137,22 @@ def _refit_errors(
     basis = np.linalg.qr(root_counts * centred)[0]
     response = truth + response_errors
     intercept = (weights * response).sum(axis=-1, keepdims=True)
-    slopes = _transposed(basis) @ (root_counts[..., 0] * (response - intercept))[..., None]
-    fitted = intercept[..., None] + np.cumsum(basis / root_counts * _transposed(slopes), axis=-1)
+    slopes = basis.mT @ (root_counts[..., 0] * (response - intercept))[..., None]
+    fitted = intercept[..., None] + np.cumsum(basis / root_counts * slopes.mT, axis=-1)
     return _root_risk(draw.probabilities, truth, fitted)
 
 
 def _known_errors(draw: LatentDraw, scores: Floats, vectors: Floats, truth: Floats) -> Floats:
     """Return root excess risks of predicting with the true beta and the rank-d means."""
     weights = response_weights(vectors.shape[-1])
-    slopes = _transposed(vectors) @ (draw.right @ weights)[..., None]
-    return _root_risk(draw.probabilities, truth, np.cumsum(scores * _transposed(slopes), axis=-1))
+    slopes = vectors.mT @ (draw.right @ weights)[..., None]
+    return _root_risk(draw.probabilities, truth, np.cumsum(scores * slopes.mT, axis=-1))
 
 
 def _root_risk(probabilities: Floats, truth: Floats, fitted: Floats) -> Floats:
     """Return the root of the mean squared error over categories, without the noise of y."""
     squares = (truth[..., None] - fitted) ** 2
     return np.sqrt((probabilities[..., None] * squares).sum(axis=-2))
-
-
-def _transposed(stack: Floats) -> Floats:
-    return np.swapaxes(stack, -1, -2)
 
 
 def _profile_rows(profile: Mapping[str, Floats], replications: range) -> pd.DataFrame:

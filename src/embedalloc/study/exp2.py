@@ -133,7 +133,7 @@ def error_profiles(
 ) -> dict[str, Floats]:
     """Return every error of Experiment 2 for d = 1 … r, shape (replications, r) each."""
     means, latent = draw.means, draw.latent
-    eigenvalues, vectors = descending_eigh(_transposed(means) @ means)
+    eigenvalues, vectors = descending_eigh(means.mT @ means)
     scores, true_scores = means @ vectors, latent @ vectors
     errors = scores - true_scores
     rank = len(spectrum)
@@ -163,8 +163,8 @@ def _literal_estimation(
     draw: LatentDraw, eigenvalues: Floats, vectors: Floats, spectrum: Floats
 ) -> Floats:
     """Return ‖U_d − Û_d‖² = Σ_{k≤d} (s_k² + λ_k) − 2 Σ_{k,l≤d} H_kl, H = (V'M'Q) ∘ (V'Q)."""
-    right = _transposed(draw.right)
-    products = (right @ (_transposed(draw.latent) @ draw.means) @ vectors) * (right @ vectors)
+    right = draw.right.mT
+    products = (right @ (draw.latent.mT @ draw.means) @ vectors) * (right @ vectors)
     block_sums = np.cumsum(np.cumsum(products, axis=-1), axis=-2)
     inner = np.diagonal(block_sums, axis1=-2, axis2=-1)
     squares = np.cumsum(spectrum**2 + eigenvalues, axis=-1) - 2.0 * inner
@@ -186,7 +186,3 @@ def _sum_beyond(values: Floats) -> Floats:
     """Return the sums over k > d for d = 1 … r along the last axis, summed from the far end."""
     sums = np.cumsum(values[..., ::-1], axis=-1)[..., ::-1]
     return np.concatenate([sums[..., 1:], np.zeros_like(sums[..., :1])], axis=-1)
-
-
-def _transposed(stack: Floats) -> Floats:
-    return np.swapaxes(stack, -1, -2)
