@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -274,11 +275,30 @@ def test_cost_per_dimension_replaces_the_cardinality():
         (([1], [3], 9), {"minimum": [1, 1]}, "minimum: expected 1 values, got 2"),
         (([1], [3], 9), {"maximum": "four"}, "maximum: 'four' is not"),
         (([1], {3: 4}, 9), {}, "the name 3 is not a string"),
+        (([1], {3}, 9), {}, r"cardinalities: \{3\} is neither a mapping nor a list"),
+        (([1], 5, 9), {}, "cardinalities: 5 is neither a mapping nor a list"),
+        (([1], [3], 9), {"fixed": [2]}, r"fixed: \[2\] does not name its predictors"),
     ],
 )
 def test_bad_input_is_refused_before_work(arguments, constraints, message):
     with pytest.raises(ValueError, match=message):
         integer_dimensions(*arguments, **constraints)
+
+
+def test_a_pandas_series_is_read_by_its_names():
+    a, n, cap = {"b": 100.0, "a": 1.0}, {"a": 3, "b": 4}, {"b": 2, "a": 30}
+    by_dict = integer_dimensions(a, n, 50, maximum=cap)
+    by_series = integer_dimensions(pd.Series(a), pd.Series(n), 50, maximum=pd.Series(cap))
+    assert by_series.dimensions == by_dict.dimensions
+    assert list(by_series.dimensions) == ["a", "b"]
+
+
+def test_a_cap_at_the_minimum_is_a_cap_and_not_a_settled_dimension():
+    """Sharing changes with what is settled, not with how tight a cap is."""
+    n, upper = [10, 100, 1000], [50, 50, 1]
+    a = [1.0, 1.0, 1.0]
+    found = integer_dimensions(a, n, 4000, maximum=upper)
+    assert list(found.dimensions.values()) == naive.proposed(a, n, 4000, upper=upper)
 
 
 def test_budget_error_is_its_own_kind():

@@ -128,9 +128,11 @@ def test_works_with_a_real_allocation_and_a_real_model():
     ("changes", "message"),
     [
         ({"budgets": []}, "no candidate"),
-        ({"budgets": [5, 5]}, "all different"),
-        ({"budgets": [0, 5]}, "must be positive"),
-        ({"folds": 1}, "folds: 1 is not between 2 and the number of rows, 9"),
+        ({"budgets": [5, 5]}, "5 stands there twice"),
+        ({"budgets": [0, 5]}, "budgets: 0 is not between 1"),
+        ({"budgets": [5.7]}, "budgets: 5.7 is not a whole number"),
+        ({"folds": 1}, "folds: 1 is not between 2"),
+        ({"folds": 2.5}, "folds: 2.5 is not a whole number"),
         ({"folds": 10}, "folds: 10"),
         ({"repetitions": 0}, "repetitions: 0"),
         ({"strata": [1, 2]}, "expected 9 labels"),
@@ -156,5 +158,10 @@ def test_holdout_refuses_shared_rows_and_negative_tolerance():
         select_budget_by_holdout(
             [1, 3], [3, 4], [5], allocate, train, lambda m, r: 1.0, tolerance=0.1
         )
+    for rows in ([], [1.5], [True, False], 3):
+        with pytest.raises(ValueError, match="training_rows: expected a list of row numbers"):
+            select_budget_by_holdout(
+                rows, [3], [5], allocate, train, lambda m, r: 1.0, tolerance=0.1
+            )
     with pytest.raises(ValueError, match="tolerance: -1"):
         select_budget_by_holdout([1], [3], [5], allocate, train, lambda m, r: 1.0, tolerance=-1)

@@ -106,6 +106,14 @@ def test_literal_cardinality_priority_lets_one_predictor_take_everything():
     assert min(expected) > 5
 
 
+def test_a_cap_at_the_minimum_does_not_change_what_the_others_want():
+    caps = [{"a": 50, "b": 50, "c": c} for c in (1, 2)]
+    n = {"a": 10, "b": 100, "c": 1000}
+    tight, looser = (equal(n, 4000, maximum=cap).dimensions for cap in caps)
+    assert tight == {"a": 3, "b": 3, "c": 1}
+    assert looser == {"a": 3, "b": 3, "c": 2}
+
+
 def test_huge_leftover_is_spent_without_a_turn_per_dimension():
     result = equal([1, 10**6], 10**12, leftover="spent", maximum=[10**12, 5])
     assert result.dimensions == {"x1": 10**12 - 5 * 10**6, "x2": 5}

@@ -9,6 +9,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from embedalloc import optimum
 from embedalloc.allocation import integer_dimensions
 from embedalloc.optimum import optimal_dimensions
+from embedalloc.problem import BudgetError
 
 from . import naive
 
@@ -117,6 +118,37 @@ def test_the_gap_is_honest_when_the_search_is_cut_short(monkeypatch):
     cut = optimal_dimensions(costs, budget, curves=curves)
     assert cut.gap > 0
     assert cut.lower_bound <= exact.objective <= cut.objective
+
+
+def test_curves_that_cannot_be_paid_together_name_the_minimum():
+    with pytest.raises(BudgetError, match="budget 13 is below 14"):
+        optimal_dimensions([3, 4], 13, curves=[[9, np.inf, 1], [9, np.inf, 1]])
+
+
+@pytest.mark.parametrize("budget", [10**9, 2**53])
+def test_huge_budgets_end_with_an_honest_gap(monkeypatch, budget):
+    monkeypatch.setattr(optimum, "LARGEST_LISTING", 20_000)
+    n, a = [3, 50, 400], [1.0, 4.0, 6.0]
+    result = optimal_dimensions(n, budget, coefficients=a)
+    greedy = integer_dimensions(a, n, budget)
+    assert result.cost <= budget
+    assert result.lower_bound <= result.objective <= greedy.objective * (1 + 1e-9)
+    assert result.gap <= 1e-6 * result.objective
+
+
+def test_a_cut_window_gives_the_same_optimum_or_admits_a_gap(monkeypatch):
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        n, a = rng.integers(1, 30, 4), rng.lognormal(0, 2, 4)
+        budget = int(n.sum() * 40)
+        monkeypatch.setattr(optimum, "LARGEST_LISTING", 2_000_000)
+        exact = optimal_dimensions(n, budget, coefficients=a)
+        monkeypatch.setattr(optimum, "LARGEST_LISTING", 16)
+        cut = optimal_dimensions(n, budget, coefficients=a)
+        assert cut.lower_bound <= exact.objective * (1 + 1e-12)
+        assert cut.objective >= exact.objective * (1 - 1e-12)
+        if cut.gap == 0:
+            assert cut.objective == pytest.approx(exact.objective, rel=1e-12)
 
 
 def test_ties_go_to_the_cheaper_allocation():

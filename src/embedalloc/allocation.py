@@ -214,16 +214,16 @@ def serve_first_dimensions(problem: BudgetProblem, coefficients: Floats) -> Budg
             lower[j], leftover = problem.step, leftover - price
         else:
             upper[j] = 0
-    return replace(problem, lower=lower, upper=upper)
+    return replace(problem, lower=lower, upper=upper, fixed=problem.fixed | (upper == 0))
 
 
 def proposed_dimensions(problem: BudgetProblem, a: Floats) -> Ints:
     """Return Algorithm 1's whole dimensions for positive coefficients and minimums above 0."""
-    free = problem.lower < problem.upper
+    free = ~problem.fixed
     targets = problem.lower.astype(np.float64)
     if free.any():
-        remaining = problem.budget - problem.cost_of(np.where(free, 0, problem.lower))
-        targets[free] = continuous_dimensions(a[free], problem.costs[free], remaining)
+        shared = problem.shared_budget
+        targets[free] = continuous_dimensions(a[free], problem.costs[free], shared)
     priority = ReductionPerParameter(a, problem.costs, problem.step)
     rounded = whole_dimensions_below(targets, problem)
     # NOTE[PAPER] integer-projection: Algorithm 1 projects onto the budget without saying how.

@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embedalloc.problem import Floats
+from embedalloc.problem import Floats, whole_number
 
 Rows = NDArray[np.intp]
 Dimensions = TypeVar("Dimensions")
@@ -88,10 +88,10 @@ def select_budget(
     # NOTE[PAPER] shared-folds: Algorithm 2 draws the partition inside the loop over budgets; we
     # draw it once, so that budgets are compared on the same rows.
     candidates = _sorted_candidates(budgets)
-    if not 2 <= folds <= row_count:
+    folds = whole_number(folds, "folds", least=2)
+    repetitions = whole_number(repetitions, "repetitions", least=1)
+    if folds > row_count:
         raise ValueError(f"folds: {folds} is not between 2 and the number of rows, {row_count}")
-    if repetitions < 1:
-        raise ValueError(f"repetitions: {repetitions} is below 1")
     splits = [
         split
         for _ in range(repetitions)
@@ -128,7 +128,8 @@ def select_budget_by_holdout(
     candidates = _sorted_candidates(budgets)
     if not tolerance >= 0:
         raise ValueError(f"tolerance: {tolerance} is below 0")
-    training, held_out = np.asarray(training_rows, np.intp), np.asarray(validation_rows, np.intp)
+    training = _row_numbers(training_rows, "training_rows")
+    held_out = _row_numbers(validation_rows, "validation_rows")
     shared = np.intersect1d(training, held_out)
     if shared.size:
         raise ValueError(f"row {shared[0]} is in both the training and the validation rows")
@@ -154,13 +155,20 @@ def _validation_loss(
     return value
 
 
+def _row_numbers(rows: ArrayLike, what: str) -> Rows:
+    numbers = np.asarray(rows)
+    if numbers.ndim != 1 or numbers.size == 0 or not np.issubdtype(numbers.dtype, np.integer):
+        raise ValueError(f"{what}: expected a list of row numbers, got {rows!r}")
+    return numbers.astype(np.intp)
+
+
 def _sorted_candidates(budgets: Sequence[int]) -> tuple[int, ...]:
-    candidates = tuple(sorted(int(b) for b in budgets))
+    candidates = tuple(sorted(whole_number(b, "budgets", least=1) for b in budgets))
     if not candidates:
         raise ValueError("budgets: there is no candidate")
     repeated = next((b for b, c in pairwise(candidates) if b == c), None)
-    if candidates[0] <= 0 or repeated is not None:
-        raise ValueError(f"budgets: {list(budgets)} must be positive and all different")
+    if repeated is not None:
+        raise ValueError(f"budgets: {repeated} stands there twice; all must be different")
     return candidates
 
 

@@ -152,12 +152,11 @@ def _proportional(
     """Round the dimensions proportional to the weights that would spend the whole budget."""
     if leftover not in get_args(Leftover):
         raise ValueError(f"leftover: {leftover!r} is not one of {', '.join(get_args(Leftover))}")
-    free = problem.lower < problem.upper
+    free = ~problem.fixed
     targets = problem.lower.astype(np.float64)
     if free.any():
-        remaining = problem.budget - problem.cost_of(np.where(free, 0, problem.lower))
         share = weights[free] / weights[free].max()
-        targets[free] = remaining * share / (problem.costs[free] @ share)
+        targets[free] = problem.shared_budget * share / (problem.costs[free] @ share)
     priority = Deficit(targets)
     dimensions = give_back(whole_dimensions_below(targets, problem), problem, priority)
     if leftover == "spent":

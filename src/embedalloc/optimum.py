@@ -21,6 +21,7 @@ from embedalloc.allocation import (
     reciprocal_objective,
 )
 from embedalloc.problem import (
+    BudgetError,
     BudgetProblem,
     Cardinalities,
     Constraints,
@@ -34,6 +35,8 @@ from embedalloc.problem import (
 #: Partial allocations that the search may hold at once, and in all, before it gives up on proof.
 STATES_AT_ONCE = 200_000
 STATES_IN_ALL = 20_000_000
+#: Dimensions that may be listed as choices, and departures tried at once, likewise.
+LARGEST_LISTING = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -92,12 +95,10 @@ def optimal_dimensions(
     if (coefficients is None) == (curves is None):
         raise ValueError("give either coefficients or curves")
     if curves is not None:
-        choices = _choices_from_curves(problem, curves)
-    else:
-        assert coefficients is not None
-        a = problem.positive_vector(coefficients, "coefficients")
-        choices = _choices_near_price(problem, a)
-    return _solve(problem, choices)
+        return _solve(problem, _choices_from_curves(problem, curves), np.inf)
+    assert coefficients is not None
+    a = problem.positive_vector(coefficients, "coefficients")
+    return _solve(problem, *_choices_near_price(problem, a))
 
 
 def _choices_from_curves(
@@ -124,15 +125,23 @@ def _choices_from_curves(
                 f"{affordable[j]}, the largest that the bounds and the budget permit"
             )
         rows.append((np.full(dimensions.size, j), dimensions, curve[dimensions]))
+    least = sum(int(problem.costs[j]) * int(dims[0]) for j, (_, dims, _) in enumerate(rows))
+    if least > problem.budget:
+        raise BudgetError(
+            f"budget {problem.budget} is below {least}, the cost of the smallest dimensions with "
+            "a finite error; raise it or give errors for smaller dimensions"
+        )
     owner, dimension, error = (np.concatenate(column) for column in zip(*rows, strict=True))
     return Choices(owner, dimension, problem.costs[owner] * dimension, error)
 
 
-def _choices_near_price(problem: BudgetProblem, a: Floats) -> Choices:
+def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, float]:
     """List the dimensions whose a/d can still matter: near where the price meets the reduction.
 
     Without a maximum there can be more dimensions than memory holds, so the bound and the best
-    known allocation rule out all but a window around √(a/(λN)) before anything is listed.
+    known allocation rule out all but a window around √(a/(λN)) before anything is listed. Where
+    even that is too much, the window is cut; returned beside the choices is the error that no
+    allocation with a dimension outside it can beat (infinite if nothing was cut).
     """
     if (problem.lower == 0).any():
         name = problem.names[int(np.flatnonzero(problem.lower == 0)[0])]
@@ -149,9 +158,8 @@ def _choices_near_price(problem: BudgetProblem, a: Floats) -> Choices:
     alone = decide(price)
     best = a / alone + price * problem.costs * alone
     known = reciprocal_objective(a, proposed_dimensions(problem, a))
-    slack = (
-        max(0.0, known - (float(best.sum()) - price * problem.budget)) * (1 + 1e-9) + 1e-12 * known
-    )
+    bound = float(best.sum()) - price * problem.budget
+    slack = max(0.0, known - bound) + 1e-9 * known  # a little wider than rounding can be wrong
     # a/d + λNd ≤ best + slack is a quadratic inequality in d; its roots bound the window.
     value, slope = best + slack, price * problem.costs
     root = np.sqrt(np.maximum(value**2 - 4.0 * slope * a, 0.0))
@@ -163,11 +171,20 @@ def _choices_near_price(problem: BudgetProblem, a: Floats) -> Choices:
     high = np.clip(
         np.ceil(np.minimum(last, largest) / step).astype(np.int64) * step, alone, largest
     )
+    reach = step * max(1, LARGEST_LISTING // (2 * len(a)))
+    cut_low, cut_high = np.maximum(low, alone - reach), np.minimum(high, alone + reach)
+    # The value is convex in d: whatever lies outside is worse than the last one listed.
+    edges = np.concatenate([cut_low[cut_low > low], cut_high[cut_high < high]])
+    owners = np.concatenate([np.flatnonzero(cut_low > low), np.flatnonzero(cut_high < high)])
+    regret = a[owners] / edges + slope[owners] * edges - best[owners]
+    outside = bound + float(regret.min(initial=np.inf))
+    low, high = cut_low, cut_high
     counts = (high - low) // step + 1
     owner = np.repeat(np.arange(len(a)), counts)
     place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     dimension = low[owner] + step * place
-    return Choices(owner, dimension, problem.costs[owner] * dimension, a[owner] / dimension)
+    choices = Choices(owner, dimension, problem.costs[owner] * dimension, a[owner] / dimension)
+    return choices, outside
 
 
 def _most_affordable(problem: BudgetProblem) -> Ints:
@@ -213,8 +230,11 @@ def _best_price(
     return high
 
 
-def _solve(problem: BudgetProblem, choices: Choices) -> Allocation:
-    """Search the choices for the least total error within the budget."""
+def _solve(problem: BudgetProblem, choices: Choices, outside: float) -> Allocation:
+    """Search the choices for the least total error within the budget.
+
+    No allocation that uses other choices has an error below `outside`.
+    """
     group, starts = choices.group, choices.starts
 
     def decide(price: float) -> NDArray[np.intp]:
@@ -233,13 +253,13 @@ def _solve(problem: BudgetProblem, choices: Choices) -> Allocation:
     search = _Search(problem, choices, base, regret, bound)
     search.run()
     objective = float(choices.error[search.best].sum())
-    proven = np.isinf(search.unexplored)
+    lower_bound = min(objective, outside, bound + search.unexplored)
     return allocation_of(
         problem,
         choices.dimension[search.best],
         "optimal",
         objective=objective,
-        lower_bound=objective if proven else min(objective, bound + search.unexplored),
+        lower_bound=lower_bound,
     )
 
 
@@ -282,13 +302,19 @@ class _Search:
         history: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
         found: tuple[int, int] | None = None
         in_all = 0
-        for stage, (rows, change, gain, extra) in enumerate(departures):
+        for stage, (_, change, gain, extra) in enumerate(departures):
             alive = np.flatnonzero(regret + extra.min() <= self.slack)
             if not alive.size:
                 break
             parents, options = [alive], [np.full(alive.size, -1)]
-            for option in range(len(rows)):
+            tried = alive.size
+            for option in np.argsort(extra, kind="stable").tolist():
                 able = alive[regret[alive] + extra[option] <= self.slack]
+                if tried + able.size > LARGEST_LISTING:
+                    left_out = float(regret[able].min() + extra[option]) if able.size else np.inf
+                    self.unexplored = min(self.unexplored, left_out)
+                    continue
+                tried += able.size
                 parents.append(able)
                 options.append(np.full(able.size, option))
             parent, option_of = np.concatenate(parents), np.concatenate(options)

@@ -7,7 +7,7 @@ multiple of the dimensions are checked in one place and mean the same everywhere
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,9 @@ class BudgetProblem:
         Parameters that one dimension costs: N_j unless the user says otherwise.
     lower, upper
         Smallest and largest permitted dimension; equal for a fixed predictor.
+    fixed
+        Whether the user settled the dimension; such predictors are paid for first and take no
+        part in the sharing.
     step
         Dimensions grow by this many at a time.
     budget
@@ -61,8 +64,14 @@ class BudgetProblem:
     costs: Ints
     lower: Ints
     upper: Ints
+    fixed: NDArray[np.bool_]
     step: int
     budget: int
+
+    @property
+    def shared_budget(self) -> int:
+        """What is left of the budget once the fixed predictors are paid."""
+        return self.budget - self.cost_of(np.where(self.fixed, self.lower, 0))
 
     def cost_of(self, dimensions: Ints) -> int:
         """Return the number of parameters that these dimensions cost."""
@@ -88,10 +97,20 @@ class BudgetProblem:
         return vector
 
     def _ordered(self, values: PerPredictor, what: str) -> object:
-        if not isinstance(values, Mapping):
+        named = _by_name(values)
+        if named is None:
             return values
-        check_names(values, self.names, what)
-        return [values[name] for name in self.names]
+        check_names(named, self.names, what)
+        return [named[name] for name in self.names]
+
+
+def _by_name(values: object) -> dict[str, Any] | None:
+    """Return values that carry names (a mapping, a pandas Series) as a dictionary, else None."""
+    if isinstance(values, Mapping):
+        return dict(values)
+    if hasattr(values, "keys") and hasattr(values, "items"):
+        return dict(values.items())
+    return None
 
 
 def check_names(values: Mapping[str, object], names: Sequence[str], what: str) -> None:
@@ -126,7 +145,8 @@ def build_problem(
         Permitted dimensions, one number for all or one per predictor. A minimum of 0 lets a
         predictor go without an embedding. No maximum by default.
     fixed
-        Dimensions that are settled already; they are paid for first.
+        Dimensions that are settled already; they are paid for first, whatever minimum, maximum
+        and multiple_of say.
     multiple_of
         All dimensions that are not fixed become multiples of this number (0 counts as one).
     cost_per_dimension
@@ -139,8 +159,8 @@ def build_problem(
     """
     names, counts = _named_counts(cardinalities)
     size = len(names)
-    step = _whole(multiple_of, "multiple_of", least=1)
-    total = _whole(budget, "budget", least=0)
+    step = whole_number(multiple_of, "multiple_of", least=1)
+    total = whole_number(budget, "budget", least=0)
     costs = (
         counts
         if cost_per_dimension is None
@@ -153,12 +173,18 @@ def build_problem(
         else _per(maximum, names, "maximum", least=0)
     )
     lower, upper = -(-lower // step) * step, upper // step * step
+    settled = np.zeros(size, dtype=np.bool_)
     position = {name: j for j, name in enumerate(names)} if fixed else {}
-    for name, dimension in (fixed or {}).items():
+    named = _by_name({} if fixed is None else fixed)
+    if named is None:
+        raise ValueError(f"fixed: {fixed!r} does not name its predictors")
+    for name, dimension in named.items():
         if name not in position:
             raise ValueError(f"fixed: {name!r} is not a predictor; there are {_some(names)}")
-        settled = _whole(dimension, f"fixed[{name!r}]", least=0)
-        lower[position[name]] = upper[position[name]] = settled
+        lower[position[name]] = upper[position[name]] = whole_number(
+            dimension, f"fixed[{name!r}]", least=0
+        )
+        settled[position[name]] = True
     empty = np.flatnonzero(lower > upper)
     if empty.size:
         j = int(empty[0])
@@ -173,19 +199,22 @@ def build_problem(
             f"budget {total} is below {least}, the cost of the smallest permitted dimensions of "
             f"{size} predictors; raise it to at least {least} or lower the minimum"
         )
-    return BudgetProblem(names, counts, costs, lower, upper, step, total)
+    return BudgetProblem(names, counts, costs, lower, upper, settled, step, total)
 
 
 def _named_counts(
     cardinalities: Cardinalities,
 ) -> tuple[tuple[str, ...], Ints]:
-    if isinstance(cardinalities, Mapping):
-        names = tuple(cardinalities)
+    named = _by_name(cardinalities)
+    if named is not None:
+        names = tuple(named)
         wrong = next((name for name in names if not isinstance(name, str)), None)
         if wrong is not None:
             raise ValueError(f"cardinalities: the name {wrong!r} is not a string")
-    else:
+    elif isinstance(cardinalities, (Sequence, np.ndarray)) and not isinstance(cardinalities, str):
         names = tuple(f"x{j}" for j in range(1, len(cardinalities) + 1))
+    else:
+        raise ValueError(f"cardinalities: {cardinalities!r} is neither a mapping nor a list")
     if not names:
         raise ValueError("cardinalities: there is no predictor to allocate to")
     return names, _per(cardinalities, names, "cardinalities", least=1)
@@ -193,35 +222,32 @@ def _named_counts(
 
 def _per(values: int | PerPredictor, names: tuple[str, ...], what: str, *, least: int) -> Ints:
     """Return one whole number per predictor; a single number counts for all."""
-    if isinstance(values, Mapping):
-        check_names(values, names, what)
-        items: list[object] = [values[name] for name in names]
+    named = _by_name(values)
+    items: list[object]
+    if named is not None:
+        check_names(named, names, what)
+        items = [named[name] for name in names]
     elif isinstance(values, (int, float, np.number)):
-        return np.full(len(names), _whole(values, what, least=least), dtype=np.int64)
-    elif isinstance(values, str):
-        raise ValueError(f"{what}: {values!r} is not a list of numbers")
-    else:
+        return np.full(len(names), whole_number(values, what, least=least), dtype=np.int64)
+    elif isinstance(values, (Sequence, np.ndarray)) and not isinstance(values, str):
         items = list(values)
-        if len(items) != len(names):
-            raise ValueError(f"{what}: expected {len(names)} values, got {len(items)}")
+    else:
+        raise ValueError(f"{what}: {values!r} is not a list of numbers")
+    if len(items) != len(names):
+        raise ValueError(f"{what}: expected {len(names)} values, got {len(items)}")
     as_array = np.asarray(items)
-    if (
-        as_array.dtype == np.int64
-        and as_array.ndim == 1
-        and ((as_array >= least) & (as_array <= LARGEST_NUMBER)).all()
-    ):
+    within = as_array.dtype == np.int64 and as_array.ndim == 1
+    if within and (as_array >= least).all() and (as_array <= LARGEST_NUMBER).all():
         return as_array
     # Something needs converting or is wrong: look at the values one by one to say which.
-    return np.array(
-        [
-            _whole(item, f"{what}[{name!r}]", least=least)
-            for item, name in zip(items, names, strict=True)
-        ],
-        dtype=np.int64,
-    )
+    checked = [
+        whole_number(item, f"{what}[{name!r}]", least=least)
+        for item, name in zip(items, names, strict=True)
+    ]
+    return np.array(checked, dtype=np.int64)
 
 
-def _whole(value: object, what: str, *, least: int) -> int:
+def whole_number(value: object, what: str, *, least: int) -> int:
     """Return a whole number of at least `least`, or say what was wrong with it."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Integral, Real)):
         raise ValueError(f"{what}: {value!r} is not a whole number")

@@ -59,6 +59,8 @@ def spectral_tails(spectrum: ArrayLike) -> Floats:
     values = np.asarray(spectrum, dtype=np.float64)
     if values.ndim == 0 or values.shape[-1] == 0:
         raise ValueError("a spectrum needs at least one singular value")
+    if not (values >= 0).all() or (np.diff(values, axis=-1) > 0).any():
+        raise ValueError("singular values are not negative and come largest first")
     # Summed from the smallest value upwards, so that small tails keep their relative accuracy.
     squares = np.cumsum(values[..., ::-1] ** 2, axis=-1)[..., ::-1]
     return np.sqrt(np.concatenate([squares, np.zeros_like(squares[..., :1])], axis=-1))

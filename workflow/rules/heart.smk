@@ -146,7 +146,9 @@ rule tabulate_heart:
         ),
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=split_blocks(config["heart"]["splits"], config["heart"]["splits_per_job"]),
+            block=split_blocks(
+                config["heart"]["splits"], config["heart"]["splits_per_job"]
+            ),
         ),
         folds=expand(
             "results/heart/folds/{block}.parquet",

@@ -57,7 +57,7 @@ PREDICTORS = Contract(
         "replication": Column("integer", "Monte Carlo replication", low=0),
         "predictor": Column("integer", "number of the predictor, from 1", low=1),
         "coefficient": Column("number", "a fitted to the empirical tails", low=0),
-        "r_squared": Column("number", "goodness of that fit", high=1),
+        "r_squared": Column("number", "goodness of that fit", high=1, may_be_missing=True),
         "mass": Column("number", "sum of squared singular values", low=0),
     },
     key=("observations", "replication", "predictor"),
