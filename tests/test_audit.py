@@ -399,6 +399,7 @@ def test_bad_options_are_refused(options):
         (b"model,acc\na,0.1\na,0.2\n", "line 3: model name 'a' is empty, used before"),
         (b"model,acc\n,0.1\n", "line 2: model name '' is empty"),
         (b"model,acc\n\xff\xfe,0.1\n", "byte 10 is not UTF-8"),
+        (b"model,acc\n" + b"a,0.1\n" * 2000 + b"\xff,0.1\n", "byte 12010 is not UTF-8"),
         (b'model,acc\n"a,0.1\n', "not readable as CSV"),
         (b"model,acc\na\x00,0.1\n", "(not printable|not readable as CSV)"),
     ],

@@ -8,6 +8,7 @@ Averages over classes ("macro", "weighted") are other metrics and are not covere
 """
 
 import csv
+import io
 import math
 import re
 import textwrap
@@ -187,9 +188,9 @@ def read_metrics_table(path: str | Path) -> MetricsTable:
     other names are left out. A dash in a cell means "not reported".
     """
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file, strict=True)
-            lines = [(reader.line_num, [cell.strip() for cell in line]) for line in reader if line]
+        text = Path(path).read_bytes().decode("utf-8").removeprefix("\N{BYTE ORDER MARK}")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        lines = [(reader.line_num, [cell.strip() for cell in line]) for line in reader if line]
     except UnicodeDecodeError as error:
         raise AuditError(f"{path}: byte {error.start} is not UTF-8 text") from error
     except csv.Error as error:
