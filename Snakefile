@@ -45,6 +45,7 @@ rule all:
         "figures/exp3_performance_samplesize.pdf",
         "figures/exp3_allocations.pdf",
         "figures/table1.md",
+        "figures/table1_audit.md",
         "figures/final_allocation.pdf",
         "figures/heart_budget.pdf",
         "figures/heart_metrics.pdf",

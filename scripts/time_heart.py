@@ -3,7 +3,6 @@
 from typing import Any
 
 import pandas as pd
-from embedalloc.study.plain_network import seconds_per_epoch
 
 from embedalloc.network import NetworkShape
 from embedalloc.study.heart import Bench, split_patients, training_settings
@@ -11,6 +10,7 @@ from embedalloc.study.heart_data import PATIENTS
 from embedalloc.study.heart_metrics import MODELS, SCORES
 from embedalloc.study.heart_table import TIMES
 from embedalloc.study.job import job
+from embedalloc.study.plain_network import seconds_per_epoch
 from embedalloc.study.streams import stream
 from embedalloc.study.tables import read_table, write_table
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from embedalloc.allocation import Allocation, continuous_dimensions, integer_dimensions
     from embedalloc.alternating import AlternatingFit, fit_alternating, initial_parameters
     from embedalloc.approximation import approximation_error, approximation_errors
+    from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
     from embedalloc.budget import BudgetSelection, select_budget, select_budget_by_holdout
     from embedalloc.convex import convex_objective, global_optimality_residual
     from embedalloc.generalisation import expected_gap, fit_gap_scaling, measure_gap
@@ -25,6 +26,8 @@ _HOMES = {
     "ALLOCATION_RULES": "heuristics",
     "Allocation": "allocation",
     "AlternatingFit": "alternating",
+    "Audit": "audit",
+    "AuditError": "audit",
     "BudgetError": "problem",
     "BudgetSelection": "budget",
     "Parameters": "linear",
@@ -33,6 +36,7 @@ _HOMES = {
     "allocation_rule": "heuristics",
     "approximation_error": "approximation",
     "approximation_errors": "approximation",
+    "audit_table": "audit",
     "continuous_dimensions": "allocation",
     "convex_objective": "convex",
     "expected_gap": "generalisation",
@@ -45,6 +49,7 @@ _HOMES = {
     "integer_dimensions": "allocation",
     "measure_gap": "generalisation",
     "optimal_dimensions": "optimum",
+    "read_metrics_table": "audit",
     "rotate": "linear",
     "select_budget": "budget",
     "select_budget_by_holdout": "budget",
@@ -62,6 +67,8 @@ __all__ = [
     "ALLOCATION_RULES",
     "Allocation",
     "AlternatingFit",
+    "Audit",
+    "AuditError",
     "BudgetError",
     "BudgetSelection",
     "Parameters",
@@ -70,6 +77,7 @@ __all__ = [
     "allocation_rule",
     "approximation_error",
     "approximation_errors",
+    "audit_table",
     "continuous_dimensions",
     "convex_objective",
     "expected_gap",
@@ -82,6 +90,7 @@ __all__ = [
     "integer_dimensions",
     "measure_gap",
     "optimal_dimensions",
+    "read_metrics_table",
     "rotate",
     "select_budget",
     "select_budget_by_holdout",

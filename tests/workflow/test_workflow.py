@@ -34,6 +34,7 @@ FIGURES = [
     "heart_pilot",
 ]
 TABLES = [f"table1{kind}.{suffix}" for kind in ("", "_paired") for suffix in ("csv", "md", "tex")]
+TABLES += ["table1_audit.md"]
 #: Rules that only name files to be made.
 TARGETS = ("all", "theory")
 
@@ -170,6 +171,8 @@ def theory(*parts):
         ("linear.py", theory("alternating", "generalisation")),
         ("optimum.py", theory("allocation")),
         ("budget.py", HEART),
+        ("confusion_search.py", {"audit_table1": 1}),
+        ("command_line.py", {}),
     ],
 )
 def test_editing_a_module_reruns_what_imports_it_and_nothing_else(finished, module, expected):
@@ -193,6 +196,7 @@ def test_editing_a_script_reruns_its_own_figure(finished):
          {"simulate_exp1": 1} | plots("exp1")),
         ({"heart": {"tolerance": 0.5}}, {r: n for r, n in HEART.items() if r != "select_heart"}
          | {"tabulate_heart": 1}),
+        ({"audit": {"largest_test_set": 300}}, {"audit_table1": 1}),
         ({"heart": {"splits": 6}},
          {"train_heart": 1, "score_heart": 1, "time_heart": 1, "tabulate_heart": 1} | HEART_PLOTS),
     ],
@@ -201,7 +205,7 @@ def test_a_change_of_config_reruns_only_its_cells(finished, tmp_path, change, ex
     base = yaml.safe_load(SMOKE.read_text())
     for block, values in change.items():
         for key, value in values.items():
-            nested = isinstance(base[block].get(key), dict)
+            nested = isinstance(base.setdefault(block, {}).get(key), dict)
             base[block][key] = base[block][key] | value if nested else value
     config = tmp_path / "changed.yaml"
     config.write_text(yaml.safe_dump(base))

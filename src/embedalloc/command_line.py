@@ -1,0 +1,107 @@
+"""The command `embedalloc`: what the library can do for a file, without writing Python."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from embedalloc import __version__
+from embedalloc.audit import Audit, AuditError, MetricsTable, audit_table, read_metrics_table
+
+
+class InputError(click.ClickException):
+    """Input that cannot be used: one line on standard error, exit code 2."""
+
+    exit_code = 2
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="embedalloc")
+def main() -> None:
+    """Embedding dimensions under a parameter budget, and checks of printed tables."""
+
+
+@main.command()
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--n", type=int, help="Size of the test set, where it is known.")
+@click.option("--positives", type=int, help="Positives in the test set, where known.")
+@click.option("--n-min", type=int, help="Smallest test set tried.  [default: 1]")
+@click.option("--n-max", type=int, help="Largest test set tried.  [default: 2000]")
+@click.option("--percent", is_flag=True, help="Values are in percent (83.7 for 0.837).")
+@click.option("--json", "as_json", is_flag=True, help="Print every solution as JSON.")
+def audit(
+    table: Path,
+    n: int | None,
+    positives: int | None,
+    n_min: int | None,
+    n_max: int | None,
+    percent: bool,
+    as_json: bool,
+) -> None:
+    """Find the confusion matrices behind the metrics printed in TABLE.
+
+    TABLE is a CSV file with a header: the model's name first, then accuracy, precision, recall,
+    F1 and MCC as printed, with all decimals; accuracy or two of the others are enough. A dash
+    means "not reported", and other columns are left out. All rows share one test set.
+
+    Without --n, the search ends where more than one cell per row stays unexplained; it takes
+    seconds for a table that fits some test set and a minute or more for one that fits none.
+    """
+    if n is not None and (n_min is not None or n_max is not None):
+        raise InputError("--n names one size: give no --n-min or --n-max beside it")
+    try:
+        printed = read_metrics_table(table)
+        result = audit_table(
+            printed.rows,
+            n_min=1 if n_min is None else n_min,
+            n_max=2000 if n_max is None else n_max,
+            n=n,
+            positives=positives,
+            percent=percent,
+            max_unexplained=len(printed.rows) if n is None else None,
+        )
+    except AuditError as error:
+        raise InputError(str(error)) from None
+    except OSError as error:
+        raise InputError(f"{table}: {error.strerror or error}") from None
+    click.echo(_as_json(result, printed) if as_json else _as_text(result, printed))
+
+
+def _as_text(result: Audit, printed: MetricsTable) -> str:
+    lines = [str(result)]
+    if not result.solutions:
+        lines.append("give --n for the best matrices of one size; do the rows share a test set?")
+    if printed.ignored:
+        lines.append(f"columns left out: {', '.join(printed.ignored)}")
+    return "\n".join(lines)
+
+
+def _as_json(result: Audit, printed: MetricsTable) -> str:
+    def cell(each: Any) -> dict[str, Any]:
+        matrix = None if each.matrix is None else each.matrix._asdict()
+        return dataclasses.asdict(each) | {"matrix": matrix}
+
+    solutions = [
+        {
+            "n": solution.n,
+            "positives": solution.positives,
+            "matrices": {
+                row: [matrix._asdict() for matrix in matrices]
+                for row, matrices in solution.matrices.items()
+            },
+            "unexplained": [cell(each) for each in solution.unexplained],
+        }
+        for solution in result.solutions
+    ]
+    summary = {
+        field.name: getattr(result, field.name)
+        for field in dataclasses.fields(result)
+        if field.name != "solutions"
+    }
+    left_out = {"columns_left_out": list(printed.ignored)}
+    return json.dumps(summary | left_out | {"solutions": solutions}, indent=2, allow_nan=False)
