@@ -21,12 +21,14 @@ TITLES = {
     "brier": "Brier score",
     "ece": "ECE (10 bins)",
     "test_logloss": "test logloss",
+    "ece_15": "ECE (15 bins)",
+    "calibration_debiased": "debiased calibration",
 }
 
 
 def draw(scores: pd.DataFrame) -> Figure:
     """Draw one panel per metric: 80 % and the middle half of the splits, median, paper's mark."""
-    figure, axes = new_figure(2, 4, width=7.4, height=5.4, sharey=True)
+    figure, axes = new_figure(2, 5, width=8.6, height=5.4, sharey=True)
     for axis, (metric, title) in zip(axes.flat, TITLES.items(), strict=True):
         for share, width, alpha, marker in ((80, 1.2, 1.0, "o"), (50, 5.0, 0.4, "")):
             sns.pointplot(

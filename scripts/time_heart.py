@@ -1,16 +1,16 @@
 """Time the plain training loop per epoch for each model of Table 1."""
 
+from statistics import median
 from typing import Any
 
 import pandas as pd
 
-from embedalloc.network import NetworkShape
 from embedalloc.study.heart import Bench, split_patients, training_settings
 from embedalloc.study.heart_data import PATIENTS
 from embedalloc.study.heart_metrics import MODELS, SCORES
 from embedalloc.study.heart_table import TIMES
 from embedalloc.study.job import job
-from embedalloc.study.plain_network import seconds_per_epoch
+from embedalloc.study.plain_network import EpochSeconds, seconds_per_epoch
 from embedalloc.study.streams import stream
 from embedalloc.study.tables import read_table, write_table
 
@@ -26,11 +26,8 @@ def main(cell: dict[str, Any], timed_epochs: int, patients: str, scores: str, ti
     bench = Bench(frame, training, validation, cell["settings"], named)
     chosen = read_table(scores, SCORES)
     chosen = chosen[chosen["split"] == 0].set_index("model")["dimensions"]
-    rows = []
-    for model in MODELS:
-        shape = bench.shape(dimensions_of(chosen[model]))
-        wall, cpu = time_shape(shape, bench, timed_epochs)
-        rows.append((model, chosen[model], wall, cpu))
+    times_of = time_in_turns(bench, sorted(set(chosen)), timed_epochs)
+    rows = [(model, chosen[model], *times_of[chosen[model]]) for model in MODELS]
     table = pd.DataFrame(rows, columns=list(TIMES.columns))
     write_table(times, table, TIMES, settings=cell, seed=seed)
 
@@ -40,15 +37,25 @@ def dimensions_of(text: str) -> tuple[int, ...] | None:
     return None if text == "one-hot" else tuple(map(int, text.split("-")))
 
 
-def time_shape(shape: NetworkShape, bench: Bench, epochs: int) -> tuple[float, float]:
-    """Return wall-clock and CPU seconds per epoch of a network of this shape."""
-    return seconds_per_epoch(
-        shape,
-        bench.training,
-        settings=training_settings(bench.settings),
-        epochs=epochs,
-        rng=stream(0, "timing"),
-    )
+def time_in_turns(bench: Bench, written: list[str], rounds: int) -> dict[str, tuple[float, float]]:
+    """Return the median wall-clock and CPU seconds per epoch of each network.
+
+    The networks take turns, so that whatever else the machine does slows all of them alike, and
+    networks of the same dimensions share one time.
+    """
+    settings = training_settings(bench.settings)
+    times: dict[str, list[EpochSeconds]] = {text: [] for text in written}
+    for turn in range(rounds):
+        for text, mine in times.items():
+            shape = bench.shape(dimensions_of(text))
+            rng = stream(0, "timing", turn)
+            mine.append(
+                seconds_per_epoch(shape, bench.training, settings=settings, epochs=2, rng=rng)
+            )
+    return {
+        text: (median(t.wall for t in mine), median(t.cpu for t in mine))
+        for text, mine in times.items()
+    }
 
 
 if __name__ == "__main__":

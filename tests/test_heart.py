@@ -132,6 +132,34 @@ def test_wrong_files_are_refused_with_the_reason(patients, tmp_path, change, mes
         read_patients(path, cholesterol_zero_is_missing=False)
 
 
+def test_the_known_mislabelled_patient_of_the_csv_form_is_mended(patients, tmp_path):
+    rows = csv_rows(patients)
+    assert rows[304][3] == "Hungary"
+    rows[304][3] = "Cleveland"
+    again = read_patients(
+        write_csv(tmp_path / "known.csv", rows), cholesterol_zero_is_missing=False
+    )
+    pd.testing.assert_frame_equal(again, patients)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: [rows[0], [rows[1][0], "99", *rows[1][2:]], *rows[2:]], "columns age"),
+        (lambda rows: [rows[0], *rows[:0:-1]], "another order; columns age"),
+        (lambda rows: [rows[0], [*rows[1][:3], "Hungary", *rows[1][4:]], *rows[2:]],
+         "columns source"),
+        (lambda rows: [rows[0], [*rows[1][:-1], ""], *rows[2:]], "without data source or diag"),
+        (lambda rows: [rows[0], [*rows[1][:3], "", *rows[1][4:]], *rows[2:]],
+         "without data source or diag"),
+    ],
+)  # fmt: skip
+def test_cells_that_differ_from_the_original_are_noticed(patients, tmp_path, change, message):
+    path = write_csv(tmp_path / "edited.csv", change(csv_rows(patients)))
+    with pytest.raises(TableError, match=message):
+        read_patients(path, cholesterol_zero_is_missing=False)
+
+
 def test_a_binary_file_and_a_missing_one_are_refused(tmp_path):
     path = tmp_path / "binary.csv"
     path.write_bytes(bytes(range(128, 256)))
@@ -394,7 +422,13 @@ def test_intervals_are_those_of_scipy():
 
 def test_the_paired_table_by_hand():
     scores = made_up_scores()
-    table = paired_table(scores, test_rows=276, training_rows=644).set_index(["rival", "metric"])
+    table = paired_table(scores, test=(276, 644), validation=(129, 515))
+    table = table.set_index(["rival", "metric"])
+    wide = scores.pivot(index="split", columns="model", values="validation_logloss")
+    d = (wide["proposed"] - wide["one_hot"]).to_numpy()
+    half = stats.t.ppf(0.975, 39) * d.std(ddof=1) * np.sqrt(1 / 40 + 129 / 515)
+    row = table.loc[("one_hot", "validation_logloss")]
+    assert row["corrected_high"] - row["difference"] == pytest.approx(half)
     wide = scores.pivot(index="split", columns="model", values="brier")
     d = (wide["proposed"] - wide["uniform"]).to_numpy()
     row = table.loc[("uniform", "brier")]

@@ -15,6 +15,8 @@ from embedalloc.linear import (
     Sample,
     effect_gradients,
     gradient,
+    loss_slopes,
+    loss_values,
     objective,
     rotate,
     transform,
@@ -240,3 +242,12 @@ def test_targets_and_losses_are_checked() -> None:
         objective(case.start, case.sample, Penalties(1.0, {"x0": 1.0}))
     with pytest.raises(ValueError, match=r"target holds inf at index \(0,\)"):
         Sample({}, np.zeros((1, 0)), np.array([np.inf]))
+
+
+def test_an_unknown_loss_is_refused_everywhere():
+    target, score = np.array([0.0, 1.0]), np.array([0.3, -0.2])
+    for function in (loss_values, loss_slopes):
+        with pytest.raises(ValueError, match="unknown loss 'hinge'"):
+            function("hinge", target, score)
+        with pytest.raises(ValueError, match=r"logistic target is 0\.5"):
+            function("logistic", target + 0.5, score)

@@ -27,6 +27,7 @@ from embedalloc.linear import (
     Parameters,
     Penalties,
     Sample,
+    check_same_names,
     check_target,
     gradient,
     loss_curvatures,
@@ -240,6 +241,7 @@ def rebalance(p: Parameters, penalties: Penalties) -> Parameters:
     Scores do not change (Proposition 1 with the map ``s I``), and both penalties of a predictor
     become equal, as they are at every stationary point.
     """
+    check_same_names(penalties.tables, p.tables, "table penalties")
     tables, weights = dict(p.tables), dict(p.weights)
     for name, table in p.tables.items():
         table_cost = penalties.tables[name] * float(np.sum(table**2))

@@ -18,6 +18,7 @@ from embedalloc.linear import (
     Parameters,
     Penalties,
     Sample,
+    check_same_names,
     effect_gradients,
     gradient,
     loss_values,
@@ -52,6 +53,7 @@ def convex_objective(
     That is the mean loss plus a group lasso: never above `embedalloc.linear.objective`, and
     equal to it at every stationary point.
     """
+    check_same_names(penalties.tables, p.tables, "table penalties")
     group = _group_penalties(penalties)
     score = p.predict(sample.codes, sample.numeric)
     value = float(np.mean(loss_values(loss, sample.target, score)))

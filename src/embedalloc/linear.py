@@ -46,7 +46,8 @@ def _check_range(codes: Ints, cardinality: int, name: str) -> None:
         )
 
 
-def _check_same_names(given: Mapping[str, object], wanted: Mapping[str, object], what: str) -> None:
+def check_same_names(given: Mapping[str, object], wanted: Mapping[str, object], what: str) -> None:
+    """Refuse values by name that are not for exactly the predictors of the tables."""
     if set(given) != set(wanted):
         raise ValueError(f"{what} are for {sorted(given)}, but the tables are for {sorted(wanted)}")
 
@@ -73,7 +74,7 @@ class Parameters:
     intercept: float
 
     def __post_init__(self) -> None:
-        _check_same_names(self.weights, self.tables, "weights")
+        check_same_names(self.weights, self.tables, "weights")
         tables = {k: finite_array(v, f"table of {k!r}", 2) for k, v in self.tables.items()}
         weights = {k: finite_array(self.weights[k], f"weights of {k!r}", 1) for k in tables}
         for name, table in tables.items():
@@ -105,7 +106,7 @@ class Parameters:
         return self._score(Sample.of_inputs(codes, numeric))
 
     def _score(self, sample: Sample) -> Floats:
-        _check_same_names(sample.codes, self.tables, "codes")
+        check_same_names(sample.codes, self.tables, "codes")
         if sample.numeric.shape[1] != self.numeric_weights.size:
             raise ValueError(
                 f"numeric covariates have {sample.numeric.shape[1]} columns, "
@@ -190,6 +191,7 @@ class Penalties:
 
 def loss_values(loss: Loss, target: Floats, score: Floats) -> Floats:
     """Squared error, or the negative Bernoulli log-likelihood of the logit ``score``."""
+    check_target(loss, target)
     if loss == "squared":
         return (target - score) ** 2
     return np.logaddexp(0.0, score) - target * score
@@ -197,6 +199,7 @@ def loss_values(loss: Loss, target: Floats, score: Floats) -> Floats:
 
 def loss_slopes(loss: Loss, target: Floats, score: Floats) -> Floats:
     """First derivative of the loss in the score."""
+    check_target(loss, target)
     return 2.0 * (score - target) if loss == "squared" else special.expit(score) - target
 
 
@@ -220,7 +223,7 @@ def check_target(loss: Loss, target: Floats) -> None:
 def objective(p: Parameters, sample: Sample, penalties: Penalties, loss: Loss = "squared") -> float:
     """Return Theorem 1's objective: mean loss plus ridge penalties, the intercept left free."""
     check_target(loss, sample.target)
-    _check_same_names(penalties.tables, p.tables, "table penalties")
+    check_same_names(penalties.tables, p.tables, "table penalties")
     weight_norm = float(p.numeric_weights @ p.numeric_weights)
     weight_norm += sum(float(w @ w) for w in p.weights.values())
     tables = sum(penalties.tables[k] * float(np.sum(u * u)) for k, u in p.tables.items())
@@ -251,7 +254,7 @@ def gradient(
 ) -> Parameters:
     """Return the gradient of Theorem 1's `objective`, in the shapes of the parameters."""
     check_target(loss, sample.target)
-    _check_same_names(penalties.tables, p.tables, "table penalties")
+    check_same_names(penalties.tables, p.tables, "table penalties")
     slopes = _row_slopes(p, sample, loss)
     effect = _sums_by_category(p, sample, slopes)
     ridge = 2.0 * penalties.weights

@@ -126,6 +126,8 @@ rule time_heart:
         "results/logs/time_heart.log",
     benchmark:
         "results/timings/time_heart.tsv"
+    # All cores, so that no other job of the workflow runs beside the clock.
+    threads: workflow.cores
     params:
         cell=heart_cell(config, 0),
         timed_epochs=config["heart"]["timed_epochs"],

@@ -90,6 +90,7 @@ def _bins(probabilities: Floats, bins: int) -> Ints:
 
 def calibration_error(labels: Ints, probabilities: Floats, bins: int) -> float:
     """Return the expected calibration error of the positive class over equal-width bins."""
+    # NOTE[PAPER] heart-ece: bins and class of the calibration error are not given.
     place = _bins(probabilities, bins)
     gaps = np.bincount(place, weights=labels - probabilities, minlength=bins)
     return float(np.abs(gaps).sum() / len(labels))

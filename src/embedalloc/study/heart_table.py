@@ -108,12 +108,23 @@ def t_interval(values: Floats, variance_share: float) -> tuple[float, float]:
     return float(values.mean() - half), float(values.mean() + half)
 
 
-def paired_table(scores: pd.DataFrame, *, test_rows: int, training_rows: int) -> pd.DataFrame:
+def paired_table(
+    scores: pd.DataFrame, *, test: tuple[int, int], validation: tuple[int, int]
+) -> pd.DataFrame:
     """Return paired differences proposed − rival for every rival and metric.
 
     Splits overlap, so their differences are not independent; the interval of Nadeau and Bengio
     (2003) inflates the variance of the mean from 1/J to 1/J + n_test/n_train.
+
+    Parameters
+    ----------
+    scores
+        As in the contract `SCORES`.
+    test, validation
+        Rows judged on and rows used before: by the metrics of the test rows, for which training
+        and validation rows were used, and by the validation logloss.
     """
+    # NOTE[PAPER] heart-intervals: the paper has one split and so no interval.
     wide = scores.pivot(index="split", columns="model")
     rows = []
     for rival in MODELS[1:]:
@@ -121,7 +132,8 @@ def paired_table(scores: pd.DataFrame, *, test_rows: int, training_rows: int) ->
             difference = (wide[metric]["proposed"] - wide[metric][rival]).to_numpy()
             better = difference > 0 if more_is_better else difference < 0
             count = len(difference)
-            corrected = 1 / count + test_rows / training_rows
+            judged, used = validation if metric == "validation_logloss" else test
+            corrected = 1 / count + judged / used
             low, high = t_interval(difference, 1 / count)
             corrected_low, corrected_high = t_interval(difference, corrected)
             rows.append(

@@ -19,9 +19,9 @@ from embedalloc.study.files import whole_file
 TEXT_WIDTH = 6.3
 #: Share of the replications inside a band.
 BAND = (0.1, 0.9)
-BAND_WORDS = "bands: 10th to 90th percentile of the replications"
+BAND_WORDS = "bands (often narrower than the lines): 10th to 90th percentile of the replications"
 #: Experiment 3 says wherever it is shown how its settings came about.
-EXP3_WORDS = f"settings chosen so that the paper's findings can hold; {BAND_WORDS}"
+EXP3_WORDS = f"settings chosen so that the paper's findings can hold;\n{BAND_WORDS}"
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,9 @@ def draw_rule_comparison(axes: Axes, rows: pd.DataFrame, over: str, noise_floor:
         draw_curve(axes, mean_and_band(main, over, "risk"), look, zorder=order)
         if rule != "proposed":
             spent = mean_and_band(mine[mine["leftover"] == "spent"], over, "risk")
-            draw_curve(axes, spent, look, band=False, linestyle=":", marker="", label=None)
+            draw_curve(
+                axes, spent, look, band=False, linestyle=":", marker="", label=None, zorder=5
+            )
     axes.axhline(noise_floor, color=GREY, linewidth=1.0, linestyle="--")
     # A log scale: the rules differ by small factors near the floor and by large ones above.
     axes.set_yscale("log")
