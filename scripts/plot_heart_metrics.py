@@ -1,7 +1,6 @@
 """Draw figure heart_metrics: distribution of each metric over splits, with the paper's value."""
 
 import pandas as pd
-import seaborn as sns
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
@@ -29,25 +28,13 @@ TITLES = {
 def draw(scores: pd.DataFrame) -> Figure:
     """Draw one panel per metric: 80 % and the middle half of the splits, median, paper's mark."""
     figure, axes = new_figure(2, 5, width=8.6, height=5.4, sharey=True)
+    place, colors = range(len(MODELS)), [LOOKS[model].color for model in MODELS]
     for axis, (metric, title) in zip(axes.flat, TITLES.items(), strict=True):
-        for share, width, alpha, marker in ((80, 1.2, 1.0, "o"), (50, 5.0, 0.4, "")):
-            sns.pointplot(
-                scores,
-                x=metric,
-                y="model",
-                order=MODELS,
-                hue="model",
-                hue_order=MODELS,
-                palette=[LOOKS[model].color for model in MODELS],
-                estimator="median",
-                errorbar=("pi", share),
-                linestyle="none",
-                marker=marker,
-                markersize=3.5,
-                err_kws={"linewidth": width, "alpha": alpha, "solid_capstyle": "butt"},
-                legend=False,
-                ax=axis,
-            )
+        wide = scores.pivot(index="split", columns="model", values=metric)[list(MODELS)]
+        low, first, median, third, high = wide.quantile([0.1, 0.25, 0.5, 0.75, 0.9]).to_numpy()
+        axis.hlines(place, low, high, color=colors, linewidth=1.2)
+        axis.hlines(place, first, third, color=colors, linewidth=5, alpha=0.4)
+        axis.scatter(median, place, color=colors, s=12, zorder=3)
         if metric in PAPER_METRICS:
             column = PAPER_METRICS.index(metric)
             for model, values in PAPER.items():
@@ -60,10 +47,11 @@ def draw(scores: pd.DataFrame) -> Figure:
                     markeredgewidth=1.6,
                     zorder=4,
                 )
-        axis.set(title=title, xlabel="", ylabel="")
+        axis.set_title(title)
+        axis.set_ylim(len(MODELS) - 0.5, -0.5)
         axis.axhline(4.5, color=GREY, linewidth=0.8, linestyle=":")
     for axis in axes[:, 0]:
-        axis.set_yticks(range(len(MODELS)), [LOOKS[model].label for model in MODELS])
+        axis.set_yticks(place, [LOOKS[model].label for model in MODELS])
     handles = [
         Line2D([], [], color=GREY, marker="o", linestyle="none", label="median over splits"),
         Line2D([], [], color=GREY, linewidth=5, alpha=0.4, label="middle half"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from embedalloc.study.heart import COEFFICIENTS
@@ -18,11 +19,13 @@ def draw(coefficients: pd.DataFrame) -> Figure:
     for axis, name in zip(axes.flat, CATEGORICAL, strict=True):
         rows = coefficients[coefficients["predictor"] == name]
         axis.plot([0, top], [0, top], color=GREY, linewidth=0.9, linestyle="--")
-        axis.scatter(rows["before"], rows["after"], s=5, color=BLUE, alpha=0.45, linewidths=0)
+        sns.scatterplot(
+            rows, x="before", y="after", s=7, color=BLUE, alpha=0.45, linewidth=0, ax=axis
+        )
         correlation = np.corrcoef(rows["before"], rows["after"])[0, 1]
         n = int(rows["cardinality"].max())
         axis.set_title(f"{name}, $N$ = {n}: correlation {correlation:.2f}")
-        axis.set(xlim=(0, top), ylim=(0, top))
+        axis.set(xlim=(0, top), ylim=(0, top), xlabel="", ylabel="")
     for axis in axes[-1]:
         axis.set_xlabel(r"$\hat a_j$ at initialisation")
     for axis in axes[:, 0]:

@@ -202,6 +202,8 @@ def plain_log_ticks(axis: Axis, at: Iterable[float] | None = None) -> None:
 
 def save_figure(figure: Figure, *, pdf: str | Path, png: str | Path) -> None:
     """Write both formats, complete or not at all, with the same bytes for the same picture."""
+    figure.draw_without_rendering()  # the layout is settled once and serves both formats
+    figure.set_layout_engine("none")
     with whole_file(pdf) as partial:
         figure.savefig(partial, metadata={"CreationDate": None})
     with whole_file(png) as partial:
