@@ -14,6 +14,7 @@ from embedalloc.study.style import (
     Look,
     dimension_ticks,
     draw_curve,
+    legend_below,
     mean_and_band,
     new_figure,
     save_figure,
@@ -39,8 +40,7 @@ def draw(profiles: pd.DataFrame, designs: dict[str, Any]) -> Figure:
         axis.set(title=spectrum_label(law), xlabel="dimension $d$")
         dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("empirical tail minus error")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, title=BAND_WORDS)
+    legend_below(figure, axes[0, 0], columns=2, title=BAND_WORDS)
     return figure
 
 

@@ -15,6 +15,7 @@ from embedalloc.study.style import (
     Look,
     dimension_ticks,
     draw_curve,
+    legend_below,
     mean_and_band,
     new_figure,
     save_figure,
@@ -41,8 +42,7 @@ def draw(profiles: pd.DataFrame, designs: dict[str, Any]) -> Figure:
         axis.set_ylim(bottom=0)
         dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("error (Frobenius norm)")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, title=BAND_WORDS)
+    legend_below(figure, axes[0, 0], columns=3, title=BAND_WORDS)
     return figure
 
 

@@ -13,6 +13,7 @@ from embedalloc.study.style import (
     Look,
     dimension_ticks,
     draw_curve,
+    legend_below,
     mean_and_band,
     new_figure,
     save_figure,
@@ -49,8 +50,7 @@ def draw(profiles: pd.DataFrame) -> Figure:
         axis.set(title=f"$n$ = {n:,}, minimum at $d = {best}$", xlabel="dimension $d$")
         dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("MSE per coordinate")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3, title=BAND_WORDS)
+    legend_below(figure, axes[0, 0], columns=3, title=BAND_WORDS)
     return figure
 
 

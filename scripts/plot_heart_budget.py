@@ -8,6 +8,7 @@ from embedalloc.study.job import job
 from embedalloc.study.style import (
     MODELS,
     draw_curve,
+    legend_below,
     mean_interval,
     new_figure,
     plain_log_ticks,
@@ -39,9 +40,8 @@ def draw(losses: pd.DataFrame) -> Figure:
         plain_log_ticks(axis.xaxis, budgets)
         axis.tick_params(axis="x", labelrotation=60)
     axes[0, 0].set_ylabel("logloss")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
     title = "mean over splits; bands: 95 % interval of the mean"
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, title=title)
+    legend_below(figure, axes[0, 0], columns=5, title=title)
     return figure
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from embedalloc import optimum
+from embedalloc import choice_search, optimum
 from embedalloc.allocation import integer_dimensions
 from embedalloc.optimum import optimal_dimensions
 from embedalloc.problem import BudgetError
@@ -109,12 +109,12 @@ def test_the_gap_is_honest_when_the_search_is_cut_short(monkeypatch):
     budget = int(costs.sum() * 2.5) + 7
     exact = optimal_dimensions(costs, budget, curves=curves)
     assert exact.gap == 0
-    monkeypatch.setattr(optimum, "STATES_AT_ONCE", 2)
+    monkeypatch.setattr(choice_search, "STATES_AT_ONCE", 2)
     cut = optimal_dimensions(costs, budget, curves=curves)
     assert cut.gap > 0
     assert cut.lower_bound <= exact.objective <= cut.objective
     assert cut.cost <= budget
-    monkeypatch.setattr(optimum, "STATES_IN_ALL", 1)
+    monkeypatch.setattr(choice_search, "STATES_IN_ALL", 1)
     cut = optimal_dimensions(costs, budget, curves=curves)
     assert cut.gap > 0
     assert cut.lower_bound <= exact.objective <= cut.objective
@@ -128,6 +128,7 @@ def test_curves_that_cannot_be_paid_together_name_the_minimum():
 @pytest.mark.parametrize("budget", [10**9, 2**53])
 def test_huge_budgets_end_with_an_honest_gap(monkeypatch, budget):
     monkeypatch.setattr(optimum, "LARGEST_LISTING", 20_000)
+    monkeypatch.setattr(choice_search, "DEPARTURES_AT_ONCE", 20_000)
     n, a = [3, 50, 400], [1.0, 4.0, 6.0]
     result = optimal_dimensions(n, budget, coefficients=a)
     greedy = integer_dimensions(a, n, budget)
@@ -142,8 +143,10 @@ def test_a_cut_window_gives_the_same_optimum_or_admits_a_gap(monkeypatch):
         n, a = rng.integers(1, 30, 4), rng.lognormal(0, 2, 4)
         budget = int(n.sum() * 40)
         monkeypatch.setattr(optimum, "LARGEST_LISTING", 2_000_000)
+        monkeypatch.setattr(choice_search, "DEPARTURES_AT_ONCE", 2_000_000)
         exact = optimal_dimensions(n, budget, coefficients=a)
         monkeypatch.setattr(optimum, "LARGEST_LISTING", 16)
+        monkeypatch.setattr(choice_search, "DEPARTURES_AT_ONCE", 16)
         cut = optimal_dimensions(n, budget, coefficients=a)
         assert cut.lower_bound <= exact.objective * (1 + 1e-12)
         assert cut.objective >= exact.objective * (1 - 1e-12)

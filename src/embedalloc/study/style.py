@@ -177,6 +177,12 @@ def draw_rule_comparison(axes: Axes, rows: pd.DataFrame, over: str, noise_floor:
     figure.legend(handles=handles, loc="outside lower center", ncols=3, title=EXP3_WORDS)
 
 
+def legend_below(figure: Figure, axes: Axes, *, columns: int, title: str) -> None:
+    """Put the legend of one panel below all panels, which share their curves."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=title)
+
+
 def spectrum_label(law: Mapping[str, Any]) -> str:
     """Return a decay law as a formula for titles."""
     if law["decay"] == "polynomial":

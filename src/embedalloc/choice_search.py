@@ -1,0 +1,180 @@
+"""The complete search behind the exact optimum: one choice per predictor, within the budget."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embedalloc.problem import BudgetProblem, Floats, Ints
+
+#: Partial allocations that the search may hold at once, and in all, before it gives up on proof.
+STATES_AT_ONCE = 200_000
+STATES_IN_ALL = 20_000_000
+#: Departures that one step may try, likewise.
+DEPARTURES_AT_ONCE = 2_000_000
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Every dimension that is still in question, one row each, sorted by predictor."""
+
+    group: NDArray[np.intp]
+    dimension: Ints
+    cost: Ints
+    error: Floats
+
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """Row at which each predictor's choices begin."""
+        return np.flatnonzero(np.r_[True, np.diff(self.group) > 0])
+
+
+class ChoiceSearch:
+    """Complete search over departures from the lone decisions, cheapest regret first.
+
+    A state is a set of departures made so far, kept as its change in cost and in error against
+    the lone decisions. Departures come predictor by predictor in the order of their smallest
+    regret, so the search ends as soon as no state can afford the next predictor's regret.
+    """
+
+    def __init__(
+        self,
+        problem: BudgetProblem,
+        choices: Choices,
+        base: NDArray[np.intp],
+        regret: Floats,
+        bound: float,
+    ) -> None:
+        self.choices, self.base, self.regret, self.bound = choices, base, regret, bound
+        self.room = problem.budget - int(choices.cost[base].sum())
+        self.base_error = float(choices.error[base].sum())
+        self.tolerance = 1e-12 * (abs(self.base_error) + abs(bound))
+        self.best = _fill(choices, base, self.room)
+        self.best_error = float(choices.error[self.best].sum())
+        self.unexplored = np.inf  # smallest regret of a state that had to be dropped
+
+    @property
+    def slack(self) -> float:
+        """Regret that an allocation better than the best known one can have at most."""
+        return self.best_error - self.bound + self.tolerance
+
+    def run(self) -> None:
+        """Find the best rows; `unexplored` stays infinite if the search was complete."""
+        departures = self._departures()
+        # What the predictors still to come could save at most, to drop hopeless states early.
+        savings = [min(0, int(cost.min())) for _, cost, _, _ in departures]
+        savings_left = np.cumsum([0, *savings[::-1]])[::-1]
+        cost, error, regret = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)
+        history: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+        found: tuple[int, int] | None = None
+        in_all = 0
+        for stage, (_, change, gain, extra) in enumerate(departures):
+            alive = np.flatnonzero(regret + extra.min() <= self.slack)
+            if not alive.size:
+                break
+            parents, options = [alive], [np.full(alive.size, -1)]
+            tried = alive.size
+            for option in np.argsort(extra, kind="stable").tolist():
+                able = alive[regret[alive] + extra[option] <= self.slack]
+                if tried + able.size > DEPARTURES_AT_ONCE:
+                    left_out = float(regret[able].min() + extra[option]) if able.size else np.inf
+                    self.unexplored = min(self.unexplored, left_out)
+                    continue
+                tried += able.size
+                parents.append(able)
+                options.append(np.full(able.size, option))
+            parent, option_of = np.concatenate(parents), np.concatenate(options)
+            moved = option_of >= 0
+            cost = cost[parent] + np.where(moved, change[option_of], 0)
+            error = error[parent] + np.where(moved, gain[option_of], 0.0)
+            regret = regret[parent] + np.where(moved, extra[option_of], 0.0)
+            kept = self._undominated(cost, error, regret, int(savings_left[stage + 1]))
+            cost, error, regret = cost[kept], error[kept], regret[kept]
+            history.append((parent[kept].astype(np.int32), option_of[kept].astype(np.int32)))
+            found = self._improve(cost, error, stage) or found
+            in_all += kept.size
+            if in_all > STATES_IN_ALL:
+                self.unexplored = min(self.unexplored, float(regret.min(initial=np.inf)))
+                break
+        if found is not None:
+            self.best = self._rebuild(found, departures, history)
+
+    def _departures(self) -> list[tuple[NDArray[np.intp], Ints, Floats, Floats]]:
+        """Return per predictor: rows that could help, their change in cost and error, regret."""
+        choices, group = self.choices, self.choices.group
+        useful = self.regret <= self.slack
+        useful[self.base] = False
+        rows = np.flatnonzero(useful)
+        per_predictor = (
+            np.split(rows, np.flatnonzero(np.diff(group[rows])) + 1) if rows.size else []
+        )
+        departures = []
+        for mine in per_predictor:
+            start = self.base[group[mine[0]]]
+            departures.append(
+                (
+                    mine,
+                    choices.cost[mine] - choices.cost[start],
+                    choices.error[mine] - choices.error[start],
+                    self.regret[mine],
+                )
+            )
+        return sorted(departures, key=lambda departure: float(departure[3].min()))
+
+    def _undominated(
+        self, cost: Ints, error: Floats, regret: Floats, savings_left: int
+    ) -> NDArray[np.intp]:
+        """Return the states worth keeping: none as cheap is as good, and they can still fit."""
+        order = np.lexsort((error, cost))
+        order = order[cost[order] + savings_left <= self.room]
+        best_before = np.minimum.accumulate(np.r_[np.inf, error[order]])[:-1]
+        order = order[error[order] < best_before]
+        if order.size > STATES_AT_ONCE:
+            by_regret = np.argpartition(regret[order], STATES_AT_ONCE)
+            dropped = order[by_regret[STATES_AT_ONCE:]]
+            self.unexplored = min(self.unexplored, float(regret[dropped].min()))
+            order = np.sort(order[by_regret[:STATES_AT_ONCE]])
+        return order
+
+    def _improve(self, cost: Ints, error: Floats, stage: int) -> tuple[int, int] | None:
+        """Note the best state that fits, if it beats the best known allocation."""
+        fitting = np.flatnonzero(cost <= self.room)
+        if not fitting.size:
+            return None
+        winner = int(fitting[np.argmin(error[fitting])])
+        if self.base_error + float(error[winner]) >= self.best_error:
+            return None
+        self.best_error = self.base_error + float(error[winner])
+        return stage, winner
+
+    def _rebuild(
+        self,
+        found: tuple[int, int],
+        departures: list[tuple[NDArray[np.intp], Ints, Floats, Floats]],
+        history: list[tuple[NDArray[np.int32], NDArray[np.int32]]],
+    ) -> NDArray[np.intp]:
+        """Walk back from the winning state and apply its departures to the lone decisions."""
+        rows = self.base.copy()
+        last_stage, state = found
+        for stage in range(last_stage, -1, -1):
+            parent, option = history[stage]
+            if option[state] >= 0:
+                row = departures[stage][0][option[state]]
+                rows[self.choices.group[row]] = row
+            state = int(parent[state])
+        return rows
+
+
+def _fill(choices: Choices, rows: NDArray[np.intp], room: int) -> NDArray[np.intp]:
+    """Spend the room left by the lone decisions on the best single changes, one after another."""
+    rows = rows.copy()
+    for _ in range(len(rows)):
+        change = choices.cost - choices.cost[rows][choices.group]
+        gain = choices.error[rows][choices.group] - choices.error
+        useful = (change <= room) & (gain > 0)
+        if not useful.any():
+            break
+        best = int(np.argmax(np.where(useful, gain, -np.inf)))
+        room -= int(change[best])
+        rows[choices.group[best]] = best
+    return rows
