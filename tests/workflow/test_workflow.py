@@ -172,7 +172,7 @@ def theory(*parts):
         ("optimum.py", theory("allocation")),
         ("budget.py", HEART),
         ("confusion_search.py", {"audit_table1": 1}),
-        ("command_line.py", {}),
+        ("command_line/audit.py", {}),
     ],
 )
 def test_editing_a_module_reruns_what_imports_it_and_nothing_else(finished, module, expected):

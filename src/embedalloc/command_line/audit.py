@@ -1,4 +1,4 @@
-"""The command `embedalloc`: what the library can do for a file, without writing Python."""
+"""The command `embedalloc audit`: whether the figures of a printed table can be true together."""
 
 import dataclasses
 import json
@@ -7,26 +7,11 @@ from typing import Any
 
 import click
 
-from embedalloc import __version__
 from embedalloc.audit import Audit, AuditError, MetricsTable, audit_table, read_metrics_table
+from embedalloc.command_line import InputError
 
 
-class InputError(click.ClickException):
-    """Input that cannot be used: one line on standard error, exit code 2."""
-
-    exit_code = 2
-
-    def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()))
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="embedalloc")
-def main() -> None:
-    """Embedding dimensions under a parameter budget, and checks of printed tables."""
-
-
-@main.command()
+@click.command()
 @click.argument("table", type=click.Path(path_type=Path))
 @click.option("--n", type=int, help="Size of the test set, where it is known.")
 @click.option("--positives", type=int, help="Positives in the test set, where known.")
