@@ -9,7 +9,6 @@ from embedalloc.study.claims import CLAIMS
 from embedalloc.study.files import whole_file
 from embedalloc.study.job import job
 from embedalloc.study.report import (
-    TABLE_ANCHORS,
     compact_table,
     count_verdicts,
     file_digests,
@@ -19,6 +18,7 @@ from embedalloc.study.report import (
     notes_below,
     package_versions,
     paired_comparison,
+    places,
     read_claims,
     read_pictures,
     read_timings,
@@ -49,7 +49,7 @@ def main(source: Any, params: Any, project: Path) -> str:
     pictures = read_pictures(
         yaml.safe_load(text_of(source.listed)), source.figures, source.captions
     )
-    anchors = {picture.name: f"figure-{picture.name}" for picture in pictures} | TABLE_ANCHORS
+    anchors = places(pictures)
     claims = read_claims(read_table(source.claims, CLAIMS), anchors)
     table = read_table(source.table1, TABLE)
     counts = count_verdicts(claims)

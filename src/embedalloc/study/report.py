@@ -33,8 +33,6 @@ from embedalloc.study.table1 import (
 )
 from embedalloc.study.tables import TableError
 
-#: What is on the page beside the figures, and the anchor that a claim can point at.
-TABLE_ANCHORS = {"table1": "table1", "table1_paired": "paired", "table1_audit": "audit"}
 #: Each verdict inside a sentence that begins with a number of claims: one, several.
 _WORDS = {
     "reproduced": ("is reproduced", "are reproduced"),
@@ -48,6 +46,23 @@ _WORDS = {
 }
 #: Level of the adjusted p-values at which a paired difference is counted.
 LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Place:
+    """A part of the page that a claim can point at."""
+
+    id: str
+    title: str
+
+
+TABLES = {
+    "table1": Place("table1", "Table 1 with intervals"),
+    "table1_paired": Place(
+        "paired", "The proposed model against each other one, paired over splits"
+    ),
+    "table1_audit": Place("audit", "Audit of the printed table"),
+}
 
 
 @dataclass(frozen=True)
@@ -139,7 +154,14 @@ def read_pictures(
     return pictures
 
 
-def read_claims(frame: pd.DataFrame, anchors: Mapping[str, str]) -> list[Claim]:
+def places(pictures: Iterable[Picture]) -> dict[str, Place]:
+    """Return where each figure and table stands on the page, by the stem of its file."""
+    return {
+        picture.name: Place(f"figure-{picture.name}", picture.title) for picture in pictures
+    } | TABLES
+
+
+def read_claims(frame: pd.DataFrame, anchors: Mapping[str, Place]) -> list[Claim]:
     """Return the claims in the paper's order, each with all its readings.
 
     Parameters
@@ -205,7 +227,7 @@ def summary_sentence(counts: Mapping[str, int]) -> str:
     Examples
     --------
     >>> summary_sentence({"reproduced": 3, "partly": 1, "not testable": 1})
-    'Of 5 claims, 3 are reproduced, 1 holds in part and 1 cannot be tested.'
+    'Of the paper’s 5 claims, 3 are reproduced, 1 holds in part and 1 cannot be tested.'
     """
     total = sum(counts.values())
     parts = [
@@ -218,7 +240,7 @@ def summary_sentence(counts: Mapping[str, int]) -> str:
         return (
             f"All {total} claims {_WORDS[whole][1]}." if total > 1 else f"The claim {parts[0][2:]}."
         )
-    return f"Of {total} claims, {', '.join(parts[:-1])} and {parts[-1]}."
+    return f"Of the paper’s {total} claims, {', '.join(parts[:-1])} and {parts[-1]}."
 
 
 def compact_table(table: pd.DataFrame) -> dict[str, Any]:
@@ -228,29 +250,27 @@ def compact_table(table: pd.DataFrame) -> dict[str, Any]:
     """
     known = set(table["metric"])
     metrics = [metric for metric in (*PAPER_METRICS, SECONDS) if metric in known]
-    cells = table[table["model"].isin(list(PAPER))].set_index(["model", "metric"])
-    models = [model for model in PAPER if model in cells.index]
-    best = {}
-    for metric in metrics:
-        for column in ("mean", "paper"):
-            values = [round(cells.loc[(model, metric), column], 3) for model in models]
-            best[metric, column] = max(values) if METRICS.get(metric, False) else min(values)
+    cells: dict[Any, Any] = table.set_index(["model", "metric"]).to_dict("index")
+    models = [model for model in PAPER if model in set(table["model"])]
+    more_is_better = [METRICS.get(metric, False) for metric in metrics]
+
+    def best(metric: str, column: str, more: bool) -> float:
+        values = [round(cells[model, metric][column], 3) for model in models]
+        return max(values) if more else min(values)
+
+    def cell(model: str, metric: str, column: str, more: bool) -> dict[str, Any]:
+        value = cells[model, metric][column]
+        return {"value": value, "best": round(value, 3) == best(metric, column, more)}
+
     return {
         "heads": [METRIC_LABELS[metric] for metric in metrics],
-        "better": ["higher" if METRICS.get(metric, False) else "lower" for metric in metrics],
+        "better": ["higher" if more else "lower" for more in more_is_better],
         "rows": [
             {
                 "label": MODEL_LABELS[model],
                 "cells": [
-                    {
-                        column: {
-                            "value": cells.loc[(model, metric), column],
-                            "best": round(cells.loc[(model, metric), column], 3)
-                            == best[metric, column],
-                        }
-                        for column in ("mean", "paper")
-                    }
-                    for metric in metrics
+                    {column: cell(model, metric, column, more) for column in ("mean", "paper")}
+                    for metric, more in zip(metrics, more_is_better, strict=True)
                 ],
             }
             for model in models
@@ -300,12 +320,14 @@ def paired_comparison(paired: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def markdown_blocks(text: str) -> list[tuple[str, Any]]:
-    """Return the blocks of our own Markdown: headings, paragraphs, lists and tables.
+    r"""Return the blocks of our own Markdown: headings, paragraphs, lists and tables.
 
     Examples
     --------
-    >>> markdown_blocks("# Title\\n\\nWords.\\n\\n| a | b |\\n| --- | --- |\\n| 1 | 2 |\\n\\n- x\\n- y\\n")
-    [('heading', 'Title'), ('paragraph', 'Words.'), ('table', [['a', 'b'], ['1', '2']]), ('list', ['x', 'y'])]
+    >>> markdown_blocks("# Title\n\nTwo\nlines.\n\n- x\n- y")
+    [('heading', 'Title'), ('paragraph', 'Two lines.'), ('list', ['x', 'y'])]
+    >>> markdown_blocks("| a | b |\n| --- | --- |\n| 1 | 2 |")
+    [('table', [['a', 'b'], ['1', '2']])]
     """
     blocks: list[tuple[str, Any]] = []
     for block in re.split(r"\n\s*\n", text.strip()):
