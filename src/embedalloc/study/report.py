@@ -311,7 +311,7 @@ def paired_comparison(paired: pd.DataFrame) -> list[dict[str, Any]]:
                 "proposed": sum(c and f for c, f in zip(clear, favours, strict=True)),
                 "rival": sum(c and not f for c, f in zip(clear, favours, strict=True)),
                 "rows": [
-                    row | {"label": METRIC_LABELS[row["metric"]], "clear": c}
+                    row | {"label": METRIC_LABELS[row["metric"]], "decided": c}
                     for row, c in zip(records, clear, strict=True)
                 ],
             }
