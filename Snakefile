@@ -4,8 +4,8 @@ import os
 
 from snakemake.utils import min_version
 
-from embedalloc.study.cells import exp1_cell, exp2_cell, exp3_cell, parts, theory_cell
-from embedalloc.study.cells import heart_cell, heart_folds_cell, split_blocks
+from embedalloc.study.cells import claims_cell, exp1_cell, exp2_cell, exp3_cell, parts
+from embedalloc.study.cells import heart_cell, heart_folds_cell, split_blocks, theory_cell
 from embedalloc.study.config import ConfigError, check_config
 from embedalloc.study.dependencies import imports_of
 
@@ -50,6 +50,7 @@ rule all:
         "figures/heart_budget.pdf",
         "figures/heart_metrics.pdf",
         "figures/heart_pilot.pdf",
+        "figures/claims.md",
 
 
 include: "workflow/rules/theory.smk"
@@ -57,3 +58,4 @@ include: "workflow/rules/exp1.smk"
 include: "workflow/rules/exp2.smk"
 include: "workflow/rules/exp3.smk"
 include: "workflow/rules/heart.smk"
+include: "workflow/rules/claims.smk"

@@ -1,6 +1,6 @@
 """What decides the claims about Experiment 1."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,7 @@ from embedalloc.study.claims.finding import (
 
 _ERRORS = {"population": "population_tail", "estimated": "reconstruction_error"}
 _PREDICTIONS = {"refit": "predictive_error_refit", "known": "predictive_error_known"}
-Samples = Mapping[Hashable, Floats]
-#: A claim's statistic for one reading.
-Decide = Callable[[str], Finding]
+Samples = Mapping[Any, Floats]
 
 
 def exp1_findings(
@@ -81,7 +79,7 @@ def exp1_findings(
     }
 
 
-def by_cell(frame: pd.DataFrame, cell: str, column: str) -> dict[Hashable, Floats]:
+def by_cell(frame: pd.DataFrame, cell: str, column: str) -> dict[Any, Floats]:
     """Return for each cell a matrix of one row per replication and one column per dimension."""
     return {
         name: rows.pivot(index="replication", columns="dimension", values=column).to_numpy()
@@ -97,8 +95,10 @@ def _falls(curves: Samples, bootstrap: Bootstrap) -> Finding:
     for design, rows in curves.items():
         mean = rows.mean(axis=0)
         lowest = int(mean.argmin())
-        parts.append(f"{design} {mean[0]:.3g} at d = 1, least {mean[lowest]:.3g} at d = {lowest + 1}"
-                     + f", {mean[-1]:.3g} at d = {len(mean)}")  # fmt: skip
+        parts.append(
+            f"{design} {mean[0]:.3g} at d = 1, least {mean[lowest]:.3g} at d = {lowest + 1}, "
+            f"{mean[-1]:.3g} at d = {len(mean)}"
+        )
     return Finding(estimate, "mean error: " + "; ".join(parts), low, high)
 
 
@@ -119,7 +119,7 @@ def _faster(curves: Samples, exponential: list[str], bootstrap: Bootstrap) -> Fi
     return Finding(estimate, words, low, high)
 
 
-def _together(first: Samples, second: Samples) -> dict[Hashable, Floats]:
+def _together(first: Samples, second: Samples) -> dict[Any, Floats]:
     """Return the two curves of each cell side by side, so that they are resampled together."""
     return {cell: np.hstack([first[cell], second[cell]]) for cell in first}
 
@@ -163,7 +163,8 @@ def _gap_size(
         tail, error = _halves(rows.mean(axis=0))
         gap = tail - error
         at = int(np.abs(gap).argmax())
-        parts.append(f"{design} {gap[at]:+.3g} at d = {at + 1}, share {relative(rows.mean(axis=0)):.3f}")  # fmt: skip  # noqa: E501
+        share = float(relative(rows.mean(axis=0)))
+        parts.append(f"{design} {gap[at]:+.3g} at d = {at + 1}, largest share {share:.3g}")
     return Finding(estimate, "largest gap: " + "; ".join(parts), low, high)
 
 

@@ -1,6 +1,7 @@
 """What decides the claims about Experiment 2."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from embedalloc.study.claims.finding import (
     worst,
 )
 
-Samples = Mapping[Hashable, Floats]
+Samples = Mapping[Any, Floats]
 
 
 def exp2_findings(
@@ -38,7 +39,7 @@ def exp2_findings(
         Source of the intervals.
     """
 
-    def curves(column: str, at: Sequence[int]) -> dict[Hashable, Floats]:
+    def curves(column: str, at: Sequence[int]) -> dict[Any, Floats]:
         return by_cell(profiles[profiles["observations"].isin(at)], "observations", column)
 
     training, test, total = (curves(c, panels) for c in ("training_mse", "test_mse", "total"))
@@ -74,25 +75,23 @@ def _steps(curves: Samples, bootstrap: Bootstrap, *, sign: int) -> Finding:
 
 def _best_dimensions(means: Means) -> Floats:
     """Return the dimension with the least mean, one column per sample size in rising order."""
-    return np.stack([np.argmin(means[n], axis=-1) + 1 for n in _sorted(means)], axis=-1)
-
-
-def _sorted(cells: Mapping[Hashable, Floats]) -> list[Hashable]:
-    return sorted(cells, key=int)  # type: ignore[call-overload]  # the cells are sample sizes
+    return np.stack([np.argmin(means[n], axis=-1) + 1 for n in sorted(means)], axis=-1)
 
 
 def _best_words(curves: Samples) -> str:
     best = _best_dimensions({n: rows.mean(axis=0) for n, rows in curves.items()})
-    return listed({f"n = {n:,}: d =": int(d) for n, d in zip(_sorted(curves), best, strict=True)})
+    return listed({f"n = {n:,}: d =": int(d) for n, d in zip(sorted(curves), best, strict=True)})
 
 
 def _low_minimum(test: Samples, bootstrap: Bootstrap) -> Finding:
-    smallest = _sorted(test)[0]
+    smallest = sorted(test)[0]
     rank = test[smallest].shape[-1]
     estimate, low, high = bootstrap.interval(
         {smallest: test[smallest]}, lambda means: _best_dimensions(means)[..., 0] / rank
     )
-    words = f"the mean test error at n = {smallest:,} is least at d = {estimate * rank:.0f} of {rank}"  # noqa: E501
+    words = (
+        f"the mean test error at n = {smallest:,} is least at d = {estimate * rank:.0f} of {rank}"
+    )
     return Finding(estimate, words, low, high)
 
 
@@ -105,12 +104,12 @@ def _moves(test: Samples, bootstrap: Bootstrap) -> Finding:
 
 def _rises(means: Means) -> Floats:
     """Return the rise from minimum to full rank, one column per sample size in rising order."""
-    return np.stack([means[n][..., -1] - means[n].min(axis=-1) for n in _sorted(means)], axis=-1)
+    return np.stack([means[n][..., -1] - means[n].min(axis=-1) for n in sorted(means)], axis=-1)
 
 
 def _rise_words(curves: Samples) -> str:
     rises = _rises({n: rows.mean(axis=0) for n, rows in curves.items()})
-    each = {f"n = {n:,}:": r for n, r in zip(_sorted(curves), rises, strict=True)}
+    each = {f"n = {n:,}:": r for n, r in zip(sorted(curves), rises, strict=True)}
     return f"rise from the minimum to full rank: {listed(each, '.4g')}"
 
 

@@ -52,7 +52,6 @@ def exp3_findings(
         grown = _stacked(at_budget, "observations", sorted(sizes), leftover)
         findings = {
             "exp3-proposed-lowest": _lowest(everywhere, sorted(budgets), bootstrap),
-            "exp3-low-middle": _low_middle(everywhere, bootstrap),
             "exp3-equal-inefficient": _behind(choosable, free, "equal", bootstrap),
             "exp3-cardinality-weaker": _behind(choosable, free, "cardinality", bootstrap),
             "exp3-mass-competitive": _competitive(choosable, free, bootstrap),
@@ -63,6 +62,9 @@ def exp3_findings(
         }
         for claim, finding in findings.items():
             found.setdefault(claim, {})[leftover] = finding
+        by_size = found.setdefault("exp3-low-middle", {})
+        by_size[f"{leftover}_share"] = _low_middle(everywhere, bootstrap, relative=True)
+        by_size[f"{leftover}_difference"] = _low_middle(everywhere, bootstrap, relative=False)
     return found
 
 
@@ -104,24 +106,21 @@ def _lowest(errors: Floats, budgets: Sequence[int], bootstrap: Bootstrap) -> Fin
     return Finding(estimate, _words(errors, budgets, "B"), low, high)
 
 
-def _low_middle(errors: Floats, bootstrap: Bootstrap) -> Finding:
-    count = errors.shape[1]
-    middle = -(-2 * count // 3)
+def _low_middle(errors: Floats, bootstrap: Bootstrap, *, relative: bool) -> Finding:
+    middle = -(-2 * errors.shape[1] // 3)
 
     def advantages(means: Floats) -> Floats:
-        return np.asarray(1 - means[..., 0] / means[..., 1:].mean(axis=-1))
+        rivals = means[..., 1:].mean(axis=-1)
+        difference = rivals - means[..., 0]
+        return np.asarray(difference / rivals if relative else difference)
 
     def statistic(means: Floats) -> Floats:
-        shares = advantages(means)
-        return np.asarray(shares[..., :middle].mean(axis=-1) - shares[..., middle:].mean(axis=-1))
+        gains = advantages(means)
+        return np.asarray(gains[..., :middle].mean(axis=-1) - gains[..., middle:].mean(axis=-1))
 
     estimate, low, high = _interval(errors, statistic, bootstrap)
-    shares = advantages(errors.mean(axis=0))
-    words = (
-        "share below the rivals' mean: "
-        f"{', '.join(f'{100 * s:.1f} %' for s in shares)} over the budgets in rising order"
-    )
-    return Finding(estimate, words, low, high)
+    gains = ", ".join(f"{gain:.3f}" for gain in advantages(errors.mean(axis=0)))
+    return Finding(estimate, f"advantage over the rivals' mean, budgets rising: {gains}", low, high)
 
 
 def _where(holds: NDArray[np.bool_], at: Sequence[int], sign: str) -> str:
@@ -170,7 +169,9 @@ def _lowest_everywhere(errors: Floats, sizes: Sequence[int], bootstrap: Bootstra
         return np.asarray(means[..., 0] < means[..., 1:].min(axis=-1))
 
     estimate, low, high = _interval(errors, lambda means: lowest(means).mean(axis=-1), bootstrap)
-    words = f"lowest {_where(lowest(errors.mean(axis=0)), sizes, 'n')}. {_words(errors, sizes, 'n')}"
+    words = (
+        f"lowest {_where(lowest(errors.mean(axis=0)), sizes, 'n')}. {_words(errors, sizes, 'n')}"
+    )
     return Finding(estimate, words, low, high)
 
 

@@ -1,14 +1,15 @@
 """What was found under one reading of a claim, with a bootstrap interval over replications."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from embedalloc.problem import Floats
 
 #: Means by cell of an experiment; the last axis is the curve, axes before it are resamples.
-Means = Mapping[Hashable, Floats]
+Means = Mapping[Any, Floats]
 Statistic = Callable[[Means], Floats]
 
 
@@ -38,7 +39,7 @@ class Bootstrap:
     draws: int
 
     def interval(
-        self, samples: Mapping[Hashable, Floats], statistic: Statistic
+        self, samples: Mapping[Any, Floats], statistic: Statistic
     ) -> tuple[float, float, float]:
         """Return a statistic of the cells' means with the ends of its 95 % interval.
 
@@ -66,11 +67,11 @@ def share_of_falls(curve: Floats) -> Floats:
     return np.asarray((np.diff(curve, axis=-1) < 0).mean(axis=-1))
 
 
-def worst(values: Mapping[Hashable, Floats], pick: Callable[..., Floats] = np.min) -> Floats:
+def worst(values: Mapping[Any, Floats], pick: Callable[..., Floats] = np.min) -> Floats:
     """Return the smallest (or `pick`) of the cells' values, resample by resample."""
     return np.asarray(pick(np.stack(list(values.values())), axis=0))
 
 
-def listed(values: Mapping[Hashable, object], format_spec: str = "") -> str:
+def listed(values: Mapping[Any, Any], format_spec: str = "") -> str:
     """Return 'cell value, cell value, …'."""
     return ", ".join(f"{cell} {value:{format_spec}}" for cell, value in values.items())
