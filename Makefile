@@ -1,11 +1,12 @@
 # make paper   set up .venv and run the whole workflow
 # make test    set up .venv and run the whole test suite
+# make readme  run the whole workflow and bring the README's verdicts and pictures up to date
 # make lint    the linters that CI runs
 # make clean   remove results and figures (they are made again by `make paper`)
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := paper
-.PHONY: paper test lint clean
+.PHONY: paper test readme lint clean
 
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || echo 1)
@@ -17,6 +18,9 @@ BAR := $(shell test -t 1 && echo --logger rich)
 
 paper: $(READY)
 	$(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profiles/default $(BAR)
+
+readme: paper
+	$(BIN)/python -m embedalloc.study.readme
 
 test: $(READY)
 	$(BIN)/python -m pytest

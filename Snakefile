@@ -5,8 +5,8 @@ import os
 import yaml
 from snakemake.utils import min_version
 
-from embedalloc.study.cells import exp1_cell, exp2_cell, exp3_cell, parts, theory_cell
-from embedalloc.study.cells import heart_cell, heart_folds_cell, split_blocks
+from embedalloc.study.cells import claims_cell, exp1_cell, exp2_cell, exp3_cell, parts
+from embedalloc.study.cells import heart_cell, heart_folds_cell, split_blocks, theory_cell
 from embedalloc.study.config import ConfigError, check_config
 from embedalloc.study.dependencies import imports_of
 from embedalloc.study.tables import digest_of
@@ -41,6 +41,7 @@ rule all:
         expand("figures/{figure}.pdf", figure=FIGURES),
         "figures/table1.md",
         "figures/table1_audit.md",
+        "figures/claims.md",
         "figures/report.html",
 
 
@@ -49,4 +50,5 @@ include: "workflow/rules/exp1.smk"
 include: "workflow/rules/exp2.smk"
 include: "workflow/rules/exp3.smk"
 include: "workflow/rules/heart.smk"
+include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"

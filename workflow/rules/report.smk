@@ -83,7 +83,7 @@ rule write_report:
             "figures/report.html",
             caption="../report/report.rst",
             category="Verdict",
-            labels={"figure": "report"},
+            labels={"what": "everything on one page"},
         ),
     log:
         "results/logs/write_report.log",

@@ -114,6 +114,26 @@ _TRAINING_KEYS = (
 )
 
 
+def claims_cell(config: Config) -> dict[str, Any]:
+    """Return what decides the claims, beside the results themselves."""
+    exp2, exp3 = config["exp2"], config["exp3"]
+    cardinalities = [predictor["cardinality"] for predictor in exp3["predictors"]]
+    return {
+        "seed": config["seed"],
+        "draws": config["claims"]["draws"],
+        "theory": {"cardinalities": cardinalities},
+        "exp1": {"designs": config["exp1"]["designs"]},
+        "exp2": {"panels": exp2["panel_observations"], "sizes": exp2["curve_observations"]},
+        "exp3": {
+            "budgets": exp3["budgets"],
+            "budget_observations": exp3["budget_observations"],
+            "sizes": exp3["curve_observations"],
+            "curve_budget": exp3["curve_budget"],
+            "categories": sum(cardinalities),
+        },
+    }
+
+
 def split_blocks(splits: int, per_job: int) -> range:
     """Return the numbers of the jobs that the splits are divided into."""
     return range(-(-splits // per_job))

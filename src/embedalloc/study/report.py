@@ -57,6 +57,7 @@ class Place:
 
 
 TABLES = {
+    "claims": Place("claims", "Claims"),
     "table1": Place("table1", "Table 1 with intervals"),
     "table1_paired": Place(
         "paired", "The proposed model against each other one, paired over splits"

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 from embedalloc.alternating import AlternatingFit, fit_alternating, initial_parameters
 from embedalloc.convex import global_optimality_residual
-from embedalloc.linear import Loss, Parameters, Penalties, Sample
+from embedalloc.linear import Loss, Parameters, Penalties, Sample, rotate
 from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
@@ -44,6 +44,7 @@ RUNS = Contract(
         "excess": Column("number", "last objective minus the best value of all runs", low=0),
         "gradient_norm": Column("number", "last norm of the full gradient", low=0),
         "residual": Column("number", "distance from a global minimum's conditions", low=0),
+        "rotation_change": Column("number", "largest change of a score by random rotations", low=0),
     },
     key=("loss", "scheme", "start"),
 )
@@ -57,6 +58,7 @@ class Run:
     start: int
     fit: AlternatingFit
     residual: float
+    rotation_change: float
 
 
 def simulate(settings: Mapping[str, Any], *, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -100,6 +102,17 @@ def named(values: list[int]) -> dict[str, int]:
     return {f"x{j}": value for j, value in enumerate(values, start=1)}
 
 
+def rotation_change(fitted: Parameters, sample: Sample, rng: np.random.Generator) -> float:
+    """Return the largest change of a score when all tables are rotated at random (Prop. 1)."""
+    rotations = {
+        name: np.linalg.qr(rng.standard_normal((table.shape[1],) * 2))[0]
+        for name, table in fitted.tables.items()
+    }
+    before = fitted.predict(sample.codes, sample.numeric)
+    after = rotate(fitted, rotations).predict(sample.codes, sample.numeric)
+    return float(np.abs(after - before).max())
+
+
 def _simulate_loss(
     settings: Mapping[str, Any], seed: int, loss: Loss
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -120,7 +133,9 @@ def _simulate_loss(
                 accelerated=scheme == "accelerated",
             )
             residual = global_optimality_residual(fit.parameters, sample, penalties, loss)
-            runs.append(Run(scheme, number, fit, residual))
+            rng = stream(seed, "theory", "alternating", "rotation", number)
+            change = rotation_change(fit.parameters, sample, rng)
+            runs.append(Run(scheme, number, fit, residual, change))
     best = min(float(run.fit.objective.min()) for run in runs)
     return (
         pd.concat([_path(run, loss, best) for run in runs], ignore_index=True),
@@ -152,4 +167,5 @@ def _about(run: Run, loss: Loss, best: float) -> dict[str, Any]:
         "excess": float(run.fit.objective[-1]) - best,
         "gradient_norm": float(run.fit.gradient_norm[-1]),
         "residual": run.residual,
+        "rotation_change": run.rotation_change,
     }

@@ -1,0 +1,86 @@
+"""Decide every claim of the paper by its written rule, from the cached results."""
+
+from typing import Any
+
+import pandas as pd
+
+from embedalloc.study import exp1, exp2, exp3
+from embedalloc.study.claims import CLAIMS
+from embedalloc.study.claims.exp1 import exp1_findings
+from embedalloc.study.claims.exp2 import exp2_findings
+from embedalloc.study.claims.exp3 import exp3_findings
+from embedalloc.study.claims.finding import Bootstrap, Finding
+from embedalloc.study.claims.heart import data_findings, heart_findings
+from embedalloc.study.claims.ledger import as_markdown, check_evidence, judge, read_ledger
+from embedalloc.study.claims.theory import theory_findings
+from embedalloc.study.files import whole_file
+from embedalloc.study.heart import COEFFICIENTS
+from embedalloc.study.heart_data import PATIENTS
+from embedalloc.study.heart_metrics import LOSSES
+from embedalloc.study.job import job
+from embedalloc.study.streams import stream
+from embedalloc.study.table1 import PAIRED, TABLE
+from embedalloc.study.table1_audit import AUDIT
+from embedalloc.study.tables import Contract, read_tables, write_table
+from embedalloc.study.theory_allocation import BUDGETS
+from embedalloc.study.theory_alternating import PATHS, RUNS
+from embedalloc.study.theory_approximation import ERRORS
+from embedalloc.study.theory_generalisation import GAPS, SCALING
+
+
+def find(results: Any, cell: dict[str, Any]) -> dict[str, dict[str, Finding]]:
+    """Return the findings of all parts of the study, from the files of the rule's inputs."""
+
+    def table(name: str, contract: Contract) -> pd.DataFrame:
+        paths = results[name]
+        return read_tables([paths] if isinstance(paths, str) else paths, contract)
+
+    def bootstrap(part: str) -> Bootstrap:
+        return Bootstrap(stream(cell["seed"], "claims", part), cell["draws"])
+
+    return {
+        **theory_findings(
+            approximation=table("approximation", ERRORS),
+            paths=table("paths", PATHS),
+            runs=table("runs", RUNS),
+            gaps=table("gaps", GAPS),
+            scaling=table("scaling", SCALING),
+            budgets=table("budgets", BUDGETS),
+            **cell["theory"],
+            bootstrap=bootstrap("theory"),
+        ),
+        **exp1_findings(
+            table("exp1_profiles", exp1.PROFILES),
+            table("exp1_fits", exp1.FITS),
+            **cell["exp1"],
+            bootstrap=bootstrap("exp1"),
+        ),
+        **exp2_findings(
+            table("exp2_profiles", exp2.PROFILES), **cell["exp2"], bootstrap=bootstrap("exp2")
+        ),
+        **exp3_findings(
+            table("exp3_performance", exp3.PERFORMANCE),
+            **cell["exp3"],
+            bootstrap=bootstrap("exp3"),
+        ),
+        **heart_findings(
+            table=table("table1", TABLE),
+            paired=table("paired", PAIRED),
+            coefficients=table("coefficients", COEFFICIENTS),
+            losses=table("losses", LOSSES),
+        ),
+        **data_findings(table("audit", AUDIT), patients=len(table("patients", PATIENTS))),
+    }
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        claims = read_ledger(snakemake.input.ledger)
+        check_evidence(claims, [*snakemake.input, snakemake.output.page])
+        judged = judge(claims, find(snakemake.input, snakemake.params.cell))
+        settings = snakemake.params.cell
+        write_table(
+            snakemake.output.claims, judged, CLAIMS, settings=settings, seed=settings["seed"]
+        )
+        with whole_file(snakemake.output.page) as partial:
+            partial.write_text(as_markdown(judged), encoding="utf-8")

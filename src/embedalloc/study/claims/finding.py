@@ -1,0 +1,77 @@
+"""What was found under one reading of a claim, with a bootstrap interval over replications."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from embedalloc.problem import Floats
+
+#: Means by cell of an experiment; the last axis is the curve, axes before it are resamples.
+Means = Mapping[Any, Floats]
+Statistic = Callable[[Means], Floats]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Estimate of the deciding statistic, its 95 % interval where there is one, and the words."""
+
+    estimate: float
+    evidence: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """Resamples replications, each cell of an experiment on its own.
+
+    Attributes
+    ----------
+    rng
+        Source of the resamples.
+    draws
+        Number of resamples.
+    """
+
+    rng: np.random.Generator
+    draws: int
+
+    def interval(
+        self, samples: Mapping[Any, Floats], statistic: Statistic
+    ) -> tuple[float, float, float]:
+        """Return a statistic of the cells' means with the ends of its 95 % interval.
+
+        Parameters
+        ----------
+        samples
+            For each cell one row per replication and one column per point of its curve. Columns
+            stay together, so differences between them are paired.
+        statistic
+            Function of the means; it must work along the last axis.
+        """
+        estimate = statistic({cell: rows.mean(axis=0) for cell, rows in samples.items()})
+        resampled = statistic({cell: self._means(rows) for cell, rows in samples.items()})
+        low, high = np.quantile(resampled, [0.025, 0.975], method="inverted_cdf")
+        return float(estimate), float(low), float(high)
+
+    def _means(self, rows: Floats) -> Floats:
+        count = len(rows)
+        weights = self.rng.multinomial(count, np.full(count, 1 / count), size=self.draws)
+        return weights @ rows / count
+
+
+def share_of_falls(curve: Floats) -> Floats:
+    """Return the share of the steps along the last axis at which a curve falls."""
+    return np.asarray((np.diff(curve, axis=-1) < 0).mean(axis=-1))
+
+
+def worst(values: Mapping[Any, Floats], pick: Callable[..., Floats] = np.min) -> Floats:
+    """Return the smallest (or `pick`) of the cells' values, resample by resample."""
+    return np.asarray(pick(np.stack(list(values.values())), axis=0))
+
+
+def listed(values: Mapping[Any, Any], format_spec: str = "") -> str:
+    """Return 'cell value, cell value, …'."""
+    return ", ".join(f"{cell} {value:{format_spec}}" for cell, value in values.items())

@@ -1,0 +1,268 @@
+"""The ledger of claims: read it, decide every reading by its written rule, and print it."""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+import yaml
+
+from embedalloc.study.claims import CLAIMS, SECTIONS, VERDICTS
+from embedalloc.study.claims.finding import Finding
+from embedalloc.study.tables import TableError
+
+_CONDITION = re.compile(r"(estimate|low|high) (<=|>=|<|>) ([-+0-9.e]+)")
+_COMPARE = {
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+}
+_NEEDED = {"id", "section", "place", "statement", "statistic", "data", "figure"}
+_OPTIONAL = {"holds", "partly", "readings", "not_testable"}
+_WORDS = {"holds": "reproduced", "partly": "partly", "fails": "not reproduced"}
+
+
+class LedgerError(TableError):
+    """An entry of the ledger is incomplete, or its evidence is missing."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One comparison of a reading's estimate, or of an end of its interval, with a threshold."""
+
+    quantity: Literal["estimate", "low", "high"]
+    sign: str
+    threshold: float
+
+    @classmethod
+    def parse(cls, text: str, place: str) -> "Condition":
+        """Read a condition such as `low > 0`."""
+        match = _CONDITION.fullmatch(text)
+        if match is None:
+            raise LedgerError(
+                f"{place}: {text!r} is not a condition; write estimate, low or high, then "
+                "<=, >=, < or >, then a number"
+            )
+        quantity, sign, number = match.groups()
+        return cls(quantity, sign, float(number))  # type: ignore[arg-type]  # by the pattern
+
+    def met_by(self, finding: Finding, place: str) -> bool:
+        """Return whether a finding meets the condition."""
+        value = getattr(finding, self.quantity)
+        if value is None or math.isnan(value):
+            raise LedgerError(
+                f"{place}: the decision needs {self.quantity}, which was not computed"
+            )
+        return bool(_COMPARE[self.sign](value, self.threshold))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.quantity} {self.sign.replace('<=', '≤').replace('>=', '≥')} {self.threshold:g}"
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One entry of the ledger; see workflow/claims.yaml for the meaning of each part."""
+
+    id: str
+    section: str
+    place: str
+    statement: str
+    statistic: str
+    data: tuple[str, ...]
+    figure: str
+    readings: Mapping[str, str]
+    holds: tuple[Condition, ...]
+    partly: tuple[Condition, ...]
+    not_testable: str
+
+    @property
+    def decision(self) -> str:
+        """The decision rule in words."""
+        if self.not_testable:
+            return "none"
+        words = f"holds if {' and '.join(map(str, self.holds))}"
+        if self.partly:
+            words += f"; partly if {' and '.join(map(str, self.partly))}"
+        return f"{words}; fails otherwise"
+
+    def outcome(self, finding: Finding) -> str:
+        """Return the outcome of one reading."""
+        if self.not_testable:
+            return "not testable"
+        for name, conditions in (("holds", self.holds), ("partly", self.partly)):
+            if conditions and all(each.met_by(finding, self.id) for each in conditions):
+                return name
+        return "fails"
+
+
+def read_ledger(path: str | Path) -> list[Claim]:
+    """Read the claims, or name the entry and the key that is wrong."""
+    entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    claims = [_read_entry(entry, f"{path}, entry {number}") for number, entry in enumerate(entries)]
+    names = [claim.id for claim in claims]
+    for name in names:
+        if names.count(name) > 1:
+            raise LedgerError(f"{path}: more than one claim with the id {name!r}")
+    return claims
+
+
+def _read_entry(entry: Mapping[str, Any], place: str) -> Claim:
+    place = f"{place} ({entry.get('id', 'without id')})"
+    keys = set(entry)
+    if missing := _NEEDED - keys:
+        raise LedgerError(f"{place}: lacks {', '.join(sorted(missing))}")
+    if unknown := keys - _NEEDED - _OPTIONAL:
+        raise LedgerError(f"{place}: unknown key {', '.join(sorted(unknown))}")
+    if entry["section"] not in SECTIONS:
+        raise LedgerError(f"{place}: section {entry['section']!r} is not one of {list(SECTIONS)}")
+    if ("holds" in keys) == ("not_testable" in keys):
+        raise LedgerError(f"{place}: give either holds or not_testable")
+    if not entry["data"] or not entry["figure"]:
+        raise LedgerError(f"{place}: a claim needs data and a figure as evidence")
+    return Claim(
+        id=entry["id"],
+        section=entry["section"],
+        place=entry["place"],
+        statement=entry["statement"],
+        statistic=entry["statistic"],
+        data=tuple(entry["data"]),
+        figure=entry["figure"],
+        readings=entry.get("readings") or {"as stated": "as stated"},
+        holds=tuple(Condition.parse(text, place) for text in entry.get("holds", ())),
+        partly=tuple(Condition.parse(text, place) for text in entry.get("partly", ())),
+        not_testable=entry.get("not_testable", ""),
+    )
+
+
+def check_evidence(claims: Iterable[Claim], files: Iterable[str]) -> None:
+    """Refuse a claim whose data or figure is not among the files that were made."""
+    made = list(map(str, files))
+    for claim in claims:
+        for pattern in (*claim.data, claim.figure):
+            if not any(fnmatch(file, pattern) for file in made):
+                raise LedgerError(f"{claim.id}: its evidence {pattern} does not exist")
+
+
+def judge(claims: Iterable[Claim], findings: Mapping[str, Mapping[str, Finding]]) -> pd.DataFrame:
+    """Return the table of claims: one row per reading, the verdict over all readings beside it."""
+    claims = list(claims)
+    if unclaimed := set(findings) - {claim.id for claim in claims}:
+        raise LedgerError(f"findings without a claim: {', '.join(sorted(unclaimed))}")
+    rows = [row for claim in claims for row in _judge_one(claim, findings.get(claim.id, {}))]
+    return pd.DataFrame(rows)[list(CLAIMS.columns)]
+
+
+def _judge_one(claim: Claim, found: Mapping[str, Finding]) -> list[dict[str, Any]]:
+    if set(found) != set(claim.readings):
+        raise LedgerError(
+            f"{claim.id}: readings {sorted(claim.readings)} in the ledger, "
+            f"but findings for {sorted(found)}"
+        )
+    outcomes = {reading: claim.outcome(found[reading]) for reading in claim.readings}
+    verdict = verdict_of(outcomes.values())
+    about = {
+        "claim": claim.id,
+        "section": claim.section,
+        "place": claim.place,
+        "statement": claim.statement,
+        "statistic": claim.statistic,
+        "decision": claim.decision,
+        "verdict": verdict,
+        "why": _why(claim, found, outcomes, verdict),
+        "data": " ".join(claim.data),
+        "figure": claim.figure,
+    }
+    return [
+        about
+        | {
+            "reading": meaning,
+            "outcome": outcomes[reading],
+            "estimate": _number(found[reading].estimate),
+            "low": _number(found[reading].low),
+            "high": _number(found[reading].high),
+            "evidence": found[reading].evidence,
+        }
+        for reading, meaning in claim.readings.items()
+    ]
+
+
+def verdict_of(outcomes: Iterable[str]) -> str:
+    """Return the verdict on a claim from the outcomes of its readings."""
+    different = set(outcomes)
+    if len(different) > 1:
+        return "depends on an unstated choice"
+    (outcome,) = different
+    return _WORDS.get(outcome, "not testable")
+
+
+def _why(
+    claim: Claim, found: Mapping[str, Finding], outcomes: Mapping[str, str], verdict: str
+) -> str:
+    if verdict == "not testable":
+        return claim.not_testable
+    parts = []
+    for reading, meaning in claim.readings.items():
+        words = f"{outcomes[reading]}, {estimate_words(found[reading])}"
+        parts.append(words if len(claim.readings) == 1 else f"{meaning}: {words}")
+    return "; ".join(parts)
+
+
+def estimate_words(finding: Finding) -> str:
+    """Return the estimate with its interval, in a few digits."""
+    if finding.low is None or finding.high is None:
+        return f"{finding.estimate:.3g}"
+    return f"{finding.estimate:.3g} ({finding.low:.3g} to {finding.high:.3g})"
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)
+
+
+def counted(table: pd.DataFrame) -> dict[str, int]:
+    """Return how many claims have each verdict."""
+    verdicts = table.drop_duplicates("claim")["verdict"]
+    return {verdict: int((verdicts == verdict).sum()) for verdict in VERDICTS}
+
+
+def as_markdown(table: pd.DataFrame) -> str:
+    """Return the ledger as a page: counts, then one table per section, then the evidence."""
+    counts = "; ".join(f"{verdict} {count}" for verdict, count in counted(table).items())
+    total = table["claim"].nunique()
+    lines = ["# The paper's claims", "", f"{total} claims: {counts}.", ""]
+    for section, title in SECTIONS.items():
+        rows = table[table["section"] == section]
+        if rows.empty:
+            continue
+        lines += [
+            f"## {title}",
+            "",
+            "| claim | verdict | estimate (95 % interval) |",
+            "|---|---|---|",
+        ]
+        for _, claim in rows.groupby("claim", sort=False):
+            first = claim.iloc[0]
+            lines.append(f"| {first['statement']} | **{first['verdict']}** | {first['why']} |")
+        lines.append("")
+    lines += ["## Evidence", ""]
+    for _, claim in table.groupby("claim", sort=False):
+        first = claim.iloc[0]
+        lines += [
+            f"### {first['claim']}",
+            "",
+            f"{first['statement']} ({first['place']})",
+            "",
+            f"- Statistic: {first['statistic']}",
+            f"- Decision: {first['decision']}",
+            *(f"- {row['reading']}: **{row['outcome']}**. {row['evidence']}."
+              for row in claim.to_dict("records")),
+            f"- Data: {first['data']}; shown in {first['figure']}",
+            "",
+        ]  # fmt: skip
+    return "\n".join(lines)

@@ -1,0 +1,89 @@
+# The verdict: every claim of Sections 2 and 3, decided from the results
+# reads:  workflow/claims.yaml, config claims, the results and figures of all parts
+# writes: results/claims.parquet, figures/claims.md
+
+
+rule judge_claims:
+    """Decide every claim of the paper by the rule written in workflow/claims.yaml."""
+    input:
+        ledger=f"{workflow.basedir}/workflow/claims.yaml",
+        approximation="results/theory/approximation_errors.parquet",
+        paths="results/theory/alternating_paths.parquet",
+        runs="results/theory/alternating_runs.parquet",
+        gaps="results/theory/generalisation_gaps.parquet",
+        scaling="results/theory/generalisation_scaling.parquet",
+        budgets="results/theory/allocation_budgets.parquet",
+        exp1_profiles=expand(
+            "results/exp1/{design}/profiles{part}.parquet",
+            design=config["exp1"]["designs"],
+            part=parts(config["exp1"]),
+        ),
+        exp1_fits=expand(
+            "results/exp1/{design}/fits{part}.parquet",
+            design=config["exp1"]["designs"],
+            part=parts(config["exp1"]),
+        ),
+        exp2_profiles=expand(
+            "results/exp2/n{observations}/profiles{part}.parquet",
+            observations=sorted(
+                {*config["exp2"]["panel_observations"]}
+                | {*config["exp2"]["curve_observations"]}
+            ),
+            part=parts(config["exp2"]),
+        ),
+        exp3_performance=expand(
+            "results/exp3/n{observations}/performance{part}.parquet",
+            observations=sorted(
+                {config["exp3"]["budget_observations"]}
+                | {*config["exp3"]["curve_observations"]}
+            ),
+            part=parts(config["exp3"]),
+        ),
+        table1="figures/table1.parquet",
+        paired="figures/table1_paired.parquet",
+        coefficients=expand(
+            "results/heart/coefficients/{block}.parquet",
+            block=split_blocks(
+                config["heart"]["splits"], config["heart"]["splits_per_job"]
+            ),
+        ),
+        losses="results/heart/losses.parquet",
+        audit="results/audit.parquet",
+        patients="results/heart/patients.parquet",
+        # What the ledger shows as evidence; a claim whose figure is not here stops the job.
+        shown=[
+            "figures/theory_approximation.pdf",
+            "figures/theory_alternating.pdf",
+            "figures/theory_generalisation.pdf",
+            "figures/theory_allocation.pdf",
+            "figures/exp1_main.pdf",
+            "figures/exp1_gap.pdf",
+            "figures/exp1_loglog.pdf",
+            "figures/exp2_train_test.pdf",
+            "figures/exp2_decomposition.pdf",
+            "figures/exp2_optimal_dimension.pdf",
+            "figures/exp3_performance.pdf",
+            "figures/exp3_performance_samplesize.pdf",
+            "figures/heart_pilot.pdf",
+            "figures/table1.md",
+            "figures/table1_paired.md",
+            "figures/table1_audit.md",
+        ],
+        code=imports_of(f"{SCRIPTS}/judge_claims.py"),
+    output:
+        claims="results/claims.parquet",
+        page=report(
+            "figures/claims.md",
+            caption="../report/claims.rst",
+            category="Verdict",
+            labels={"what": "every claim with its verdict and evidence"},
+        ),
+    log:
+        "results/logs/judge_claims.log",
+    benchmark:
+        "results/timings/judge_claims.tsv"
+    localrule: True
+    params:
+        cell=claims_cell(config),
+    script:
+        "../../scripts/judge_claims.py"
