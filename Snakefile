@@ -6,7 +6,12 @@ import yaml
 from snakemake.utils import min_version
 
 from embedalloc.study.cells import claims_cell, exp1_cell, exp2_cell, exp3_cell, parts
-from embedalloc.study.cells import heart_cell, heart_folds_cell, split_blocks, theory_cell
+from embedalloc.study.cells import (
+    heart_cell,
+    heart_folds_cell,
+    split_blocks,
+    theory_cell,
+)
 from embedalloc.study.config import ConfigError, check_config
 from embedalloc.study.dependencies import imports_of
 from embedalloc.study.tables import digest_of
