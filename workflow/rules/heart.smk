@@ -126,8 +126,9 @@ rule time_heart:
         "results/logs/time_heart.log",
     benchmark:
         "results/timings/time_heart.tsv"
-    # All cores, so that no other job of the workflow runs beside the clock.
-    threads: workflow.cores
+    # All cores, so that no other job of the workflow runs beside the clock; `snakemake --report`
+    # is called without any.
+    threads: workflow.resource_settings.cores or 1
     params:
         cell=heart_cell(config, 0),
         timed_epochs=config["heart"]["timed_epochs"],
