@@ -6,7 +6,10 @@ from typing import Literal
 #: What a rule must be given beside the budget. A rule that needs data learns from a table.
 Needs = Literal["cardinalities", "coefficients", "curves", "masses", "data"]
 
-_PAPER = "Papageorgiou, Optimal Allocation of Embedding Dimensions"
+#: What the sources call "the paper".
+THE_PAPER = (
+    "V. E. Papageorgiou, Optimal Allocation of Embedding Dimensions under Finite-Sample Constraints"
+)
 
 
 @dataclass(frozen=True)
@@ -37,38 +40,38 @@ RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
         "paper",
         "Minimises the sum of a/d with one coefficient a per predictor; dimensions in proportion "
         "to sqrt(a/N), rounded down, what is left spent where it helps most.",
-        f"{_PAPER}, Theorem 3 and Algorithm 1",
+        "the paper, Theorem 3 and Algorithm 1",
         "coefficients",
     ),
     RuleDescription(
         "optimal",
         "Searches for the whole dimensions with the least sum of a/d, or of measured curves, and "
         "says how far from the optimum it can be at most.",
-        f"the objective of {_PAPER}, Section 2.5, solved exactly",
+        "the objective of the paper's Section 2.5, solved exactly",
         "coefficients",
     ),
     RuleDescription(
         "unit",
         "The paper's rule with all coefficients equal: dimensions in proportion to 1/sqrt(N).",
-        f"{_PAPER}, Theorem 3 with a = 1",
+        "the paper, Theorem 3 with a = 1",
         "cardinalities",
     ),
     RuleDescription(
         "equal",
         "Gives every predictor the same dimension; hard to beat where nothing is known.",
-        f"{_PAPER}, Section 3.3 (there a rival)",
+        "the paper, Section 3.3 (there a rival)",
         "cardinalities",
     ),
     RuleDescription(
         "cardinality",
         "Gives dimensions in proportion to the number of categories N.",
-        f"{_PAPER}, Section 3.3 (there a rival)",
+        "the paper, Section 3.3 (there a rival)",
         "cardinalities",
     ),
     RuleDescription(
         "square_root",
         "Gives dimensions in proportion to sqrt(N).",
-        f"{_PAPER}, Section 3.4 (the pilot's dimensions)",
+        "the paper, Section 3.4 (the pilot's dimensions)",
         "cardinalities",
     ),
     RuleDescription(
@@ -94,20 +97,20 @@ RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
     RuleDescription(
         "spectral_mass",
         "Gives dimensions in proportion to the sum of the squared singular values of a table.",
-        f"{_PAPER}, Section 3.3 (there a rival)",
+        "the paper, Section 3.3 (there a rival)",
         "masses",
     ),
     RuleDescription(
         "cardinality_priority",
         "Starts from the minimum and gives each next dimension to the largest "
         "sqrt(max(N - 1, 1))/N, which lets one predictor take all it can.",
-        f"{_PAPER}, Section 3.4, read literally",
+        "the paper, Section 3.4, read literally",
         "cardinalities",
     ),
     RuleDescription(
         "cardinality_priority_per_dimension",
         "The same with the score divided by the dimension reached, which spreads the budget.",
-        f"{_PAPER}, Section 3.4, the other reading",
+        "the paper, Section 3.4, the other reading",
         "cardinalities",
     ),
 )

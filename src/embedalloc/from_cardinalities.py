@@ -31,7 +31,6 @@ Curve = ArrayLike | Mapping[int, float]
 INPUTS: Mapping[str, tuple[str, ...]] = {
     "paper": ("coefficients",),
     "optimal": ("coefficients", "curves"),
-    "proposed": ("coefficients",),  # the study's name for the paper's rule
     "popularity": ("frequencies",),
     "spectral_mass": ("masses",),
 }
@@ -139,40 +138,54 @@ def allocate(
     given = {what: values for what, values in given.items() if values is not None}
     rule = _checked_rule(rule, given, leftover)
     names, counts = named_counts(cardinalities)
-    step = whole_number(multiple_of, "multiple_of", least=1)
-    least = _completed(minimum, dict.fromkeys(names, 1), "minimum")
-    largest = (
-        dict.fromkeys(names, LARGEST_NUMBER)
-        if "curves" in given
-        else default_maximum(dict(zip(names, counts.tolist(), strict=True)), least, step)
-    )
+    if "curves" in given:
+        largest = _completed(maximum, dict.fromkeys(names, LARGEST_NUMBER), "maximum")
+    else:
+        ranks = dict(zip(names, (counts - 1).tolist(), strict=True))
+        largest = useful_maximum(ranks, minimum=minimum, maximum=maximum, multiple_of=multiple_of)
     problem = build_problem(
         cardinalities,
         parse_budget(budget, dtype=dtype, optimizer=optimizer),
-        minimum=least,
-        maximum=_completed(maximum, largest, "maximum"),
+        minimum=_completed(minimum, dict.fromkeys(names, 1), "minimum"),
+        maximum=largest,
         fixed=fixed,
-        multiple_of=step,
+        multiple_of=multiple_of,
         cost_per_dimension=cost_per_dimension,
     )
     return _allocate_free(problem, rule, given, leftover)
 
 
-def default_maximum(
-    cardinalities: Mapping[str, int], minimum: Mapping[str, int], multiple_of: int = 1
+def useful_maximum(
+    ranks: Mapping[str, int],
+    *,
+    minimum: int | PerPredictor = 1,
+    maximum: int | PerPredictor | None = None,
+    multiple_of: int = 1,
 ) -> dict[str, int]:
-    """Return N_j − 1, but at least the smallest positive dimension that is permitted."""
-    return {
-        name: max(count - 1, -(-max(minimum[name], 1) // multiple_of) * multiple_of)
-        for name, count in cardinalities.items()
-    }
+    """Return the user's maximum, completed by the largest useful rank of each predictor.
+
+    A rank gives way to the smallest positive dimension that is permitted, if that is larger; what
+    the user says does not.
+
+    Examples
+    --------
+    >>> useful_maximum({"sex": 1, "town": 49, "user": 942}, maximum={"user": 16}, multiple_of=4)
+    {'sex': 4, 'town': 49, 'user': 16}
+    """
+    step = whole_number(multiple_of, "multiple_of", least=1)
+    least = _completed(minimum, dict.fromkeys(ranks, 1), "minimum")
+    smallest = {name: -(-max(dimension, 1) // step) * step for name, dimension in least.items()}
+    useful = {name: max(rank, smallest[name]) for name, rank in ranks.items()}
+    return _completed(maximum, useful, "maximum")
 
 
 def _checked_rule(rule: str | None, given: Mapping[str, Any], leftover: Leftover) -> str:
     """Return the rule by name, after a check that it has what it needs and nothing else."""
     if rule is None:
         rule = "optimal" if "curves" in given else "paper" if "coefficients" in given else "equal"
-    if rule not in ALLOCATION_RULES and rule_description(rule).needs == "data":
+    if rule == proposed.__name__:  # the study's name for the paper's rule
+        rule = "paper"
+    if rule_description(rule).needs == "data":
         raise ValueError(f"rule: {rule!r} learns from data, which only EmbeddingAllocator sees")
     used = INPUTS.get(rule, ())
     for what in given:
