@@ -94,13 +94,13 @@ Examples:
     "--minimum",
     multiple=True,
     metavar=_NUMBER_OR_PAIR,
-    help="Smallest dimension, of all or of one.  [default: 1]",
+    help="Smallest dimension, of all or of one table; else 1.",
 )
 @click.option(
     "--maximum",
     multiple=True,
     metavar=_NUMBER_OR_PAIR,
-    help="Largest dimension, of all or of one.  [default: N - 1]",
+    help="Largest dimension, of all or of one table; else N - 1.",
 )
 @click.option(
     "--multiple-of", metavar="NUMBER", default="1", help="Make dimensions multiples of this number."
