@@ -18,6 +18,7 @@ from embedalloc.problem import (
     PerPredictor,
     build_problem,
     by_name,
+    check_names,
     named_counts,
     some,
     whole_number,
@@ -113,7 +114,7 @@ def allocate(
     -------
     Allocation
         By name, in the order of the cardinalities. It does not depend on that order: ties go to
-        the name that sorts first.
+        the cheaper predictor, then to the name that sorts first.
 
     Examples
     --------
@@ -225,8 +226,10 @@ def _allocate_free(
     free = ~problem.fixed
     if not free.any():
         return allocation_of(problem, problem.lower, rule)
-    # In the order of the names, so that ties do not depend on the order of the predictors.
-    order = sorted(np.flatnonzero(free).tolist(), key=lambda j: problem.names[j])
+    # In an order of its own, so that ties do not depend on the order of the predictors.
+    order = sorted(
+        np.flatnonzero(free).tolist(), key=lambda j: (problem.costs[j], problem.names[j])
+    )
     names = [problem.names[j] for j in order]
 
     def part(values: Ints) -> dict[str, int]:
@@ -264,10 +267,10 @@ def _for_free(
 ) -> dict[str, Any]:
     """Return the values of the predictors that are not fixed; the others need none."""
     named = _named(values, names, what)
-    chosen = {name: named[name] for name in free if name in named}
+    check_names({**dict.fromkeys(set(names) - set(free)), **named}, names, what)
     if what == "curves":
-        return {name: _as_list(curve, name) for name, curve in chosen.items()}
-    return chosen
+        return {name: _as_list(named[name], name) for name in free}
+    return {name: named[name] for name in free}
 
 
 def _named(values: Any, names: tuple[str, ...], what: str) -> dict[str, Any]:
@@ -279,7 +282,8 @@ def _named(values: Any, names: tuple[str, ...], what: str) -> dict[str, Any]:
         if len(values) != len(names):
             raise ValueError(f"{what}: expected {len(names)} values, got {len(values)}")
         return dict(zip(names, values, strict=True))
-    unknown = next((name for name in named if name not in names), None)
+    known = set(names)
+    unknown = next((name for name in named if name not in known), None)
     if unknown is not None:
         raise ValueError(f"{what}: {unknown!r} is not a predictor; there are {some(names)}")
     return named
