@@ -49,7 +49,7 @@ class _LazyGroup(click.Group):
 
 
 _COMPLETION = """\b
-Completion of commands and options in bash (zsh, fish: zsh_source, fish_source):
+Completion in bash (in zsh and fish with zsh_source and fish_source):
   eval "$(_EMBEDALLOC_COMPLETE=bash_source embedalloc)"
 """
 

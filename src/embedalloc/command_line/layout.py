@@ -75,7 +75,7 @@ def paragraph(text: str, indent: str = "") -> str:
 
 def _can_print(text: str) -> bool:
     try:
-        text.encode(sys.stdout.encoding or "ascii")
+        text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         return False
     return True

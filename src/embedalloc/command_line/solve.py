@@ -31,9 +31,10 @@ def _complete(*words: str) -> Any:
 
 _EXAMPLES = """\b
 Examples:
-  embedalloc solve --cardinality user=943 --cardinality item=1682 --budget 20000
   embedalloc solve --cardinality user=943 --cardinality item=1682 \\
-      --coefficient user=2 --coefficient item=1 --bytes "64 kB" --export fastai
+      --budget 20000
+  embedalloc solve --cardinality user=943 --cardinality item=1682 \\
+      --coefficient user=2 --coefficient item=1 --bytes "64 kB" --export keras
 """
 
 
