@@ -186,7 +186,8 @@ def test_fastai_builds_these_tables():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_pytorch_tabular_builds_these_tables():
+def test_pytorch_tabular_builds_these_tables(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # it keeps a record of its runs in the working directory
     reason = "pytorch-tabular is not installed"
     pytorch_tabular = pytest.importorskip("pytorch_tabular", reason=reason)
     config = pytest.importorskip("pytorch_tabular.config", reason=reason)
