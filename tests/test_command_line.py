@@ -161,6 +161,13 @@ def test_solve_as_json_can_be_read_back():
     assert found["cost"] == again.cost == 9 * 943 + 4 * 1682
 
 
+def test_a_table_that_the_budget_cannot_pay_has_no_finite_sum():
+    words = ("--rule", "unit", "--minimum", 0, "--budget", 1_000)
+    done = solve(*TWO, *words)
+    assert "sum of a/d" not in done.stdout
+    assert json.loads(solve(*TWO, *words, "--json").stdout)["objective"] == "inf"
+
+
 def test_solve_exports_and_nothing_else():
     done = solve(*TWO, "--budget", 20_000, "--multiple-of", 4, "--export", "fastai")
     assert json.loads(done.stdout) == {"user": 12, "item": 4}

@@ -1,6 +1,7 @@
 """The command `embedalloc solve`: dimensions from cardinalities and a budget, at once."""
 
 import json
+import math
 from typing import Any
 
 import click
@@ -188,7 +189,7 @@ def _as_text(
     if memory is not None:
         each = bytes_per_parameter(dtype or "float32", optimizer)
         lines.append(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
-    if found.objective is not None:
+    if found.objective is not None and math.isfinite(found.objective):
         gap = "" if found.gap is None else f", at most {found.gap:.4g} above the optimum"
         lines.append(f"sum of a/d: {found.objective:.6g}{gap}")
     full = [name for name, note in notes.items() if note == "full"]
