@@ -17,7 +17,7 @@ READY := .venv/ready
 BAR := $(shell test -t 1 && echo --logger rich)
 
 paper: $(READY)
-	$(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profiles/default $(BAR)
+	$(BIN)/snakemake --cores $(CORES) $(BAR)
 
 readme: paper
 	$(BIN)/python -m embedalloc.study.readme

@@ -4,10 +4,11 @@ import os
 
 from snakemake.utils import min_version
 
-from embedalloc.study.cells import claims_cell, exp1_cell, exp2_cell, exp3_cell, parts
-from embedalloc.study.cells import heart_cell, heart_folds_cell, split_blocks, theory_cell
-from embedalloc.study.config import ConfigError, check_config
+from embedalloc.study.cells import claims_cell, exp1_cell, exp1_designs, exp2_cell, exp3_cell
+from embedalloc.study.cells import heart_cell, heart_folds_cell, parts, split_blocks, theory_cell
+from embedalloc.study.config import ConfigError
 from embedalloc.study.dependencies import imports_of
+from embedalloc.study.start import prepare
 
 min_version("9.0")
 
@@ -16,14 +17,10 @@ configfile: f"{workflow.basedir}/config.yaml"
 
 
 try:
-    check_config(config, f"{workflow.basedir}/workflow/schemas/config.schema.yaml")
+    config = prepare(workflow, config)
 except ConfigError as error:
     raise WorkflowError(str(error))
 
-# One thread per job whatever the user's environment says: numbers must not depend on it.
-os.environ.update(
-    dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-)
 SCRIPTS = f"{workflow.basedir}/scripts"
 
 

@@ -1,6 +1,7 @@
 """Refusing a wrong configuration before any job starts, in words that say what to change."""
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,6 +25,8 @@ _Validator = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[n
 
 #: As in `embedalloc.generalisation`, which is not imported to keep the start quick.
 MAX_COMBINATIONS = 1_000_000
+#: Jobs that one rule may be split into; planning more takes longer than the work.
+MAX_JOBS = 2000
 
 _TYPE_WORDS = {
     "integer": "a whole number",
@@ -93,6 +96,7 @@ def _allowed(validator: str, limit: Any) -> str:
 def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the schema cannot say: how keys must relate to each other."""
     yield from _theory_contradictions(config["theory"])
+    yield from _too_many_jobs(config)
     for name in ("exp1", "exp2"):
         block = config[name]
         yield from _rank_fits(block, name)
@@ -121,11 +125,31 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
                 "cardinalities, so that each can have one dimension"
             )
     heart = config["heart"]
+    if not os.path.isabs(heart["data"]) and os.path.normpath(heart["data"]).startswith(".."):
+        yield (
+            f"heart.data: {heart['data']!r} must stay inside the project; give an absolute path if "
+            "another place is meant"
+        )
     if heart["fold_splits"] > heart["splits"]:
         yield (
             f"heart.fold_splits: {heart['fold_splits']} must be at most heart.splits, "
             f"{heart['splits']}"
         )
+
+
+def _too_many_jobs(config: Mapping[str, Any]) -> Iterator[str]:
+    for name, total, per_job in (
+        ("exp1", "replications", "replications_per_job"),
+        ("exp2", "replications", "replications_per_job"),
+        ("exp3", "replications", "replications_per_job"),
+        ("heart", "splits", "splits_per_job"),
+    ):
+        jobs = -(-config[name][total] // config[name][per_job])
+        if jobs > MAX_JOBS:
+            yield (
+                f"{name}.{per_job}: {config[name][per_job]} makes {jobs:,} jobs of each kind, but "
+                f"{MAX_JOBS:,} must do; it must be at least {-(-config[name][total] // MAX_JOBS)}"
+            )
 
 
 def _theory_contradictions(theory: Mapping[str, Any]) -> Iterator[str]:
