@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,13 +45,32 @@ class ConfigError(ValueError):
 
 def check_config(config: Mapping[str, Any], schema_path: str | Path) -> None:
     """Check types, ranges and unknown keys by the schema, then what holds between keys."""
-    schema = yaml.safe_load(Path(schema_path).read_text(encoding="utf-8"))
-    errors = sorted(_Validator(schema).iter_errors(config), key=lambda e: e.json_path)
-    problems = [problem for error in errors for problem in _explain(error)]
+    problems = list(_odd_keys(config, ""))
+    if not problems:
+        errors = _validator(str(schema_path)).iter_errors(config)
+        found = sorted(errors, key=lambda e: e.json_path)
+        problems = [problem for error in found for problem in _explain(error)]
     if not problems:
         problems = list(_contradictions(config))
     if problems:
         raise ConfigError("the configuration is not valid:\n  " + "\n  ".join(problems))
+
+
+def _odd_keys(value: Any, place: str) -> Iterator[str]:
+    """Yield keys that are no text, which YAML allows and a schema cannot name."""
+    if isinstance(value, Mapping):
+        for key, child in value.items():
+            if not isinstance(key, str):
+                yield f"{place or 'the configuration'}: the key {key!r} must be a text"
+            yield from _odd_keys(child, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from _odd_keys(child, f"{place}[{index}]")
+
+
+@cache
+def _validator(schema_path: str) -> Any:
+    return _Validator(yaml.safe_load(Path(schema_path).read_text(encoding="utf-8")))
 
 
 def _explain(error: ValidationError) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 import fcntl
 import os
+import platform
 import shutil
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def forget_stale_locks(state: Path) -> None:
     state.mkdir(exist_ok=True)
     handle = os.open(state / "running.lock", os.O_RDWR | os.O_CREAT, 0o644)
     _held.append(handle)
-    here = socket.gethostname().encode()
+    here = platform.node().encode()
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         alone = True
