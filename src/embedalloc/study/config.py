@@ -28,6 +28,8 @@ _Validator = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[n
 MAX_COMBINATIONS = 1_000_000
 #: Jobs that one rule may be split into; planning more takes longer than the work.
 MAX_JOBS = 2000
+#: Budgets at which figure theory_allocation solves its problem.
+MAX_BUDGETS = 100_000
 
 _TYPE_WORDS = {
     "integer": "a whole number",
@@ -117,6 +119,14 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the schema cannot say: how keys must relate to each other."""
     yield from _theory_contradictions(config["theory"])
     yield from _too_many_jobs(config)
+    budgets, step = config["exp3"]["budgets"], config["theory"]["allocation"]["budget_step"]
+    steps = (max(budgets) - min(budgets)) // step
+    if steps > MAX_BUDGETS:
+        yield (
+            f"theory.allocation.budget_step: {step} makes {steps:,} budgets between the smallest "
+            f"and the largest of exp3.budgets; it must be at least "
+            f"{-(-(max(budgets) - min(budgets)) // MAX_BUDGETS)}"
+        )
     for name in ("exp1", "exp2"):
         block = config[name]
         yield from _rank_fits(block, name)
@@ -145,7 +155,7 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
                 "cardinalities, so that each can have one dimension"
             )
     heart = config["heart"]
-    if not os.path.isabs(heart["data"]) and os.path.normpath(heart["data"]).startswith(".."):
+    if Path(os.path.normpath(heart["data"])).parts[0] == "..":
         yield (
             f"heart.data: {heart['data']!r} must stay inside the project; give an absolute path if "
             "another place is meant"
