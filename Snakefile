@@ -4,8 +4,9 @@ import os
 
 from snakemake.utils import min_version
 
-from embedalloc.study.cells import claims_cell, exp1_cell, exp1_designs, exp2_cell, exp3_cell
-from embedalloc.study.cells import heart_cell, heart_folds_cell, parts, split_blocks, theory_cell
+from embedalloc.study.cells import claims_cell, exp1_cell, exp1_designs, exp2_cell
+from embedalloc.study.cells import exp3_cell, heart_cell, heart_folds_cell, parts
+from embedalloc.study.cells import split_blocks, theory_cell
 from embedalloc.study.config import ConfigError
 from embedalloc.study.dependencies import imports_of
 from embedalloc.study.start import prepare

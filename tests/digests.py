@@ -47,7 +47,9 @@ def _without_timings(path: Path) -> pa.Table:
     table = table.drop_columns([name for name in table.column_names if name in TIMED_COLUMNS])
     for column, timed in (("metric", TIMED_METRICS), ("claim", TIMED_CLAIMS)):
         if column in table.column_names:
-            table = table.filter(pa.array([name not in timed for name in table[column].to_pylist()]))
+            table = table.filter(
+                pa.array([name not in timed for name in table[column].to_pylist()])
+            )
     return table.replace_schema_metadata(None)
 
 

@@ -1,6 +1,6 @@
 """Kill a run at random moments, start it again, and compare with an undisturbed run.
 
-    python -m tests.interruption --kills 50 --seed 1
+python -m tests.interruption --kills 50 --seed 1
 """
 
 import argparse
@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.digests import file_digests
@@ -23,7 +24,7 @@ TARGETS = ("figures/exp1_loglog.pdf", "figures/exp3_allocations.pdf", "results/a
 KINDS = ("workflow", "job", "both")
 
 
-class Damage(AssertionError):
+class DamageError(AssertionError):
     """A file or a run that an interruption damaged."""
 
 
@@ -49,7 +50,7 @@ def finish(directory: Path, targets: tuple[str, ...]) -> str:
         check=False,
     )
     if done.returncode != 0:
-        raise Damage(f"the command failed after an interruption:\n{done.stdout}")
+        raise DamageError(f"the command failed after an interruption:\n{done.stdout}")
     return done.stdout
 
 
@@ -82,10 +83,8 @@ def interrupt(
             workflow.send_signal(signal.SIGKILL)
         hit = rng.sample(jobs, min(1, len(jobs))) if kind != "workflow" else []
         for job in hit:
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(job, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         workflow.wait()
     return (running and kind != "job") or bool(hit)
 
@@ -110,18 +109,18 @@ def torture(directory: Path, *, kills: int, seed: int, targets: tuple[str, ...] 
         hits += interrupt(disturbed, targets, kind, seconds * rng.uniform(0.1, 1), rng)
         found = made(disturbed)
         if odd := [name for name, digest in found.items() if expected.get(name) != digest]:
-            raise Damage(f"kill {number} ({kind}, seed {seed}) left damaged files: {odd}")
+            raise DamageError(f"kill {number} ({kind}, seed {seed}) left damaged files: {odd}")
         if found == expected:
             # Nothing is left to interrupt: begin again, with Snakemake's records as they are.
             shutil.rmtree(disturbed / "results")
             shutil.rmtree(disturbed / "figures")
     finish(disturbed, targets)
     if made(disturbed) != expected:
-        raise Damage("the files differ from those of an undisturbed run")
+        raise DamageError("the files differ from those of an undisturbed run")
     if leftovers := [str(path) for path in disturbed.rglob(".part-*")]:
-        raise Damage(f"left behind: {leftovers}")
+        raise DamageError(f"left behind: {leftovers}")
     if "Nothing to be done" not in finish(disturbed, targets):
-        raise Damage("the command does something when given once more")
+        raise DamageError("the command does something when given once more")
     return hits
 
 

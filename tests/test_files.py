@@ -123,9 +123,14 @@ def test_a_missing_font_is_named_and_nothing_is_drawn(tmp_path, monkeypatch):
 @pytest.mark.parametrize("error", [TableError("x.parquet: damaged"), OSError(28, "No space", "x")])
 def test_a_known_error_ends_a_job_with_one_line(tmp_path, capsys, error):
     log = tmp_path / "logs/x.log"
-    with pytest.raises(SystemExit) as caught, job(log):
-        print("working")
-        raise error
+
+    def work():
+        with job(log):
+            print("working")
+            raise error
+
+    with pytest.raises(SystemExit) as caught:
+        work()
     assert caught.value.code == 1
     assert capsys.readouterr().err == f"error: {error}\n"
     assert log.read_text() == f"working\nerror: {error}\n"

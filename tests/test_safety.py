@@ -41,15 +41,15 @@ def findings(text):
                 yield from (f"from {name}" for name in whole if name in FORBIDDEN_CALLS)
         elif isinstance(node, ast.Name) and node.id in FORBIDDEN_NAMES:
             yield node.id
-        elif isinstance(node, ast.Attribute):
-            if ast.unparse(node) in FORBIDDEN_CALLS:
-                yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node) in FORBIDDEN_CALLS:
+            yield ast.unparse(node)
         if isinstance(node, ast.Call):
             if isinstance(node.func, ast.Attribute) and node.func.attr in FORBIDDEN_METHODS:
                 yield f".{node.func.attr}()"
-            for keyword in node.keywords:
-                if keyword.arg in ("allow_pickle", "shell") and ast.unparse(keyword.value) != "False":
-                    yield f"{keyword.arg}={ast.unparse(keyword.value)}"
+            given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+            for option in ("allow_pickle", "shell"):
+                if given.get(option, "False") != "False":
+                    yield f"{option}={given[option]}"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -36,7 +36,9 @@ def check_folder(folder: Path) -> None:
     """Refuse a place for results that is no folder or cannot be written to."""
     if folder.is_dir():
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise ConfigError(f"{folder}: the folder is read-only; make it writable or run elsewhere")
+            raise ConfigError(
+                f"{folder}: the folder is read-only; make it writable or run elsewhere"
+            )
     elif os.path.lexists(folder):
         raise ConfigError(f"{folder}: a file where a folder is needed; move it away")
 
