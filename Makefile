@@ -1,12 +1,13 @@
 # make paper   set up .venv and run the whole workflow
 # make test    set up .venv and run the whole test suite
+# make verify  run a small study in several ways and compare every number to the last bit
 # make readme  run the whole workflow and bring the README's verdicts and pictures up to date
 # make lint    the linters that CI runs
 # make clean   remove results and figures (they are made again by `make paper`)
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := paper
-.PHONY: paper test readme lint clean
+.PHONY: paper test verify readme lint clean
 
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || echo 1)
@@ -17,7 +18,10 @@ READY := .venv/ready
 BAR := $(shell test -t 1 && echo --logger rich)
 
 paper: $(READY)
-	$(BIN)/snakemake --cores $(CORES) --workflow-profile workflow/profiles/default $(BAR)
+	$(BIN)/snakemake --cores $(CORES) $(BAR)
+
+verify: $(READY)
+	$(BIN)/python -m tests.verify
 
 readme: paper
 	$(BIN)/python -m embedalloc.study.readme

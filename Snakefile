@@ -5,15 +5,12 @@ import os
 import yaml
 from snakemake.utils import min_version
 
-from embedalloc.study.cells import claims_cell, exp1_cell, exp2_cell, exp3_cell, parts
-from embedalloc.study.cells import (
-    heart_cell,
-    heart_folds_cell,
-    split_blocks,
-    theory_cell,
-)
-from embedalloc.study.config import ConfigError, check_config
+from embedalloc.study.cells import claims_cell, exp1_cell, exp1_designs, exp2_cell
+from embedalloc.study.cells import exp3_cell, heart_cell, heart_folds_cell, parts
+from embedalloc.study.cells import split_blocks, theory_cell
+from embedalloc.study.config import ConfigError
 from embedalloc.study.dependencies import imports_of
+from embedalloc.study.start import prepare
 from embedalloc.study.tables import digest_of
 
 min_version("9.0")
@@ -23,14 +20,10 @@ configfile: f"{workflow.basedir}/config.yaml"
 
 
 try:
-    check_config(config, f"{workflow.basedir}/workflow/schemas/config.schema.yaml")
+    config = prepare(workflow, config)
 except ConfigError as error:
     raise WorkflowError(str(error))
 
-# One thread per job whatever the user's environment says: numbers must not depend on it.
-os.environ.update(
-    dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-)
 SCRIPTS = f"{workflow.basedir}/scripts"
 # Every figure by name, in the paper's order.
 with open(

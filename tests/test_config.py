@@ -106,12 +106,35 @@ def test_the_default_configuration_is_valid():
         (("theory", "allocation", "budget_ratios"), [0.5], "0.5 must be at least 1"),
         (("theory", "figures"), 4, "theory: unknown key 'figures'; allowed are allocation, alt"),
         (("exp1",), None, "exp1: None must be a block of keys"),
+        (("exp1", "designs", None), {}, "exp1.designs: the key None must be a text"),
+        (
+            ("heart", "data"),
+            "workflow/../../elsewhere",
+            "heart.data: 'workflow/../../elsewhere' must stay inside the project; give an absolute",
+        ),
+        (("heart", "data"), "a\nb", "heart.data: 'a\\nb' must match"),
+        (
+            ("exp1", "replications"),
+            10**9,
+            "exp1.replications_per_job: 20000 makes 50,000 jobs of each kind, but 2,000 must do; "
+            "it must be at least 500000",
+        ),
+        (
+            ("exp3", "budgets"),
+            [300, 10**9],
+            "theory.allocation.budget_step: 10 makes 99,999,970 budgets between the smallest",
+        ),
     ],
 )
 def test_wrong_values_are_named(path, value, message):
     with pytest.raises(ConfigError) as caught:
         check_config(changed(path, value), SCHEMA)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["/data/heart", "workflow/../data", "...", "..data/x"])
+def test_data_may_lie_anywhere_by_intent(place):
+    check_config(changed(("heart", "data"), place), SCHEMA)
 
 
 def test_the_limit_on_combinations_is_the_library_s():

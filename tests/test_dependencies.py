@@ -12,10 +12,10 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def names(script):
-    return {
-        Path(path).resolve().relative_to(SOURCE / "embedalloc").as_posix()
-        for path in imports_of(script)
-    }
+    """Package files among a script's code; the script itself is always there."""
+    code = {Path(path).resolve() for path in imports_of(script)}
+    code.remove(Path(script).resolve())
+    return {path.relative_to(SOURCE / "embedalloc").as_posix() for path in code}
 
 
 def test_direct_and_indirect_imports_are_found():

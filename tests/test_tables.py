@@ -1,5 +1,9 @@
 """Parquet contracts: what is written and read is checked, and files are whole or absent."""
 
+import errno
+import re
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -113,12 +117,12 @@ def test_a_frame_that_breaks_the_contract_is_not_written(tmp_path, change, messa
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(path, monkeypatch):
     before = path.read_bytes()
 
-    def fail(table, where, **options):
-        where.write_bytes(b"half")
-        raise OSError("No space left on device")
+    def fail(where, content):
+        where.open("wb").write(content[:10])
+        raise OSError(errno.ENOSPC, "No space left on device", str(where))
 
-    monkeypatch.setattr(pq, "write_table", fail)
-    with pytest.raises(OSError, match="No space"):
+    monkeypatch.setattr(Path, "write_bytes", fail)
+    with pytest.raises(OSError, match=r"No space left on device\): '.*deep/demo\.parquet'"):
         write_table(path, FRAME, CONTRACT, settings={}, seed=1)
     assert path.read_bytes() == before
     assert len(list(path.parent.iterdir())) == 1
@@ -144,11 +148,54 @@ def test_truncated_emptied_and_foreign_files_are_refused_with_the_way_out(path):
     expect_refusal(path, "no such file")
 
 
-def test_a_flipped_bit_in_the_data_is_noticed(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 8] ^= 0x10
-    path.write_bytes(bytes(content))
-    expect_refusal(path, "damaged or not parquet")
+def test_a_place_that_cannot_be_read_is_refused(path):
+    path.unlink()
+    path.mkdir()
+    expect_refusal(path, "cannot be read (Is a directory)")
+
+
+def test_every_byte_counts(path):
+    """One flipped bit in each byte of the file, footer and digest included: each is noticed."""
+    content = path.read_bytes()
+    rng = np.random.default_rng(1)
+    for place, bit in enumerate(rng.integers(0, 8, len(content))):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << bit
+        path.write_bytes(damaged)
+        with pytest.raises(TableError, match="damaged") as caught:
+            read_table(path, CONTRACT)
+        assert str(path) in str(caught.value)
+        assert "snakemake --cores 1 --force" in str(caught.value)
+
+
+def test_cut_swapped_and_overwritten_files_are_noticed(path):
+    content = path.read_bytes()
+    rng = np.random.default_rng(2)
+    for case in range(2000):
+        start, length = rng.integers(0, len(content)), int(rng.integers(1, 200))
+        end = min(start + length, len(content))
+        damaged = bytearray(content)
+        if case % 4 == 0:
+            del damaged[start:end]
+        elif case % 4 == 1:
+            damaged[start:end] = bytes(end - start)
+        elif case % 4 == 2:
+            damaged[start:end] = rng.bytes(length)
+        else:
+            damaged[start:start] = rng.bytes(length)
+        path.write_bytes(damaged)
+        if bytes(damaged) == content:
+            pd.testing.assert_frame_equal(read_table(path, CONTRACT), FRAME)
+            continue
+        with pytest.raises(TableError, match=re.escape(str(path))):
+            read_table(path, CONTRACT)
+
+
+def test_any_parquet_reader_reads_the_files(path):
+    for read in (pd.read_parquet, lambda p: pq.read_table(p).to_pandas()):
+        pd.testing.assert_frame_equal(read(path), FRAME)
+    source = pq.ParquetFile(path, page_checksum_verification=True)
+    pd.testing.assert_frame_equal(source.read().to_pandas(), FRAME)
 
 
 def test_outdated_and_misplaced_files_are_refused(path):

@@ -15,6 +15,23 @@ def parts(block: Config) -> range:
     return range(-(-block["replications"] // block["replications_per_job"]))
 
 
+def in_order(value: Any) -> Any:
+    """Return settings with their keys sorted: in which order a file lists them must not count."""
+    if isinstance(value, Mapping):
+        return {key: in_order(value[key]) for key in sorted(value)}
+    return [in_order(entry) for entry in value] if isinstance(value, list) else value
+
+
+def exp1_designs(config: Config) -> dict[str, Any]:
+    """Return the spectral designs in the order of the figures: by law, the slowest decay first."""
+    laws = config["exp1"]["designs"]
+
+    def place(name: str) -> tuple[bool, float, str]:
+        return laws[name]["decay"] != "polynomial", laws[name]["rate"], name
+
+    return {name: laws[name] for name in sorted(laws, key=place)}
+
+
 def exp1_cell(config: Config, design: str, part: int) -> dict[str, Any]:
     """Return what simulates one part of one spectral design of Experiment 1."""
     block = config["exp1"]
@@ -84,8 +101,7 @@ def theory_cell(config: Config, part: str) -> dict[str, Any]:
     The allocation part also needs Experiment 3's predictors; its budgets run between the
     smallest and the largest of Experiment 3 and hold all of them.
     """
-    # Sorted, because the order in which a configuration lists its keys must not count.
-    block = dict(sorted(config["theory"][part].items()))
+    block = config["theory"][part]
     if part != "allocation":
         return {"settings": block, "seed": config["seed"]}
     exp3 = config["exp3"]
@@ -122,7 +138,7 @@ def claims_cell(config: Config) -> dict[str, Any]:
         "seed": config["seed"],
         "draws": config["claims"]["draws"],
         "theory": {"cardinalities": cardinalities},
-        "exp1": {"designs": config["exp1"]["designs"]},
+        "exp1": {"designs": exp1_designs(config)},
         "exp2": {"panels": exp2["panel_observations"], "sizes": exp2["curve_observations"]},
         "exp3": {
             "budgets": exp3["budgets"],

@@ -1,8 +1,10 @@
 """Refusing a wrong configuration before any job starts, in words that say what to change."""
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,10 @@ _Validator = extend(Draft202012Validator, type_checker=_TYPES)  # type: ignore[n
 
 #: As in `embedalloc.generalisation`, which is not imported to keep the start quick.
 MAX_COMBINATIONS = 1_000_000
+#: Jobs that one rule may be split into; planning more takes longer than the work.
+MAX_JOBS = 2000
+#: Budgets at which figure theory_allocation solves its problem.
+MAX_BUDGETS = 100_000
 
 _TYPE_WORDS = {
     "integer": "a whole number",
@@ -41,13 +47,32 @@ class ConfigError(ValueError):
 
 def check_config(config: Mapping[str, Any], schema_path: str | Path) -> None:
     """Check types, ranges and unknown keys by the schema, then what holds between keys."""
-    schema = yaml.safe_load(Path(schema_path).read_text(encoding="utf-8"))
-    errors = sorted(_Validator(schema).iter_errors(config), key=lambda e: e.json_path)
-    problems = [problem for error in errors for problem in _explain(error)]
+    problems = list(_odd_keys(config, ""))
+    if not problems:
+        errors = _validator(str(schema_path)).iter_errors(config)
+        found = sorted(errors, key=lambda e: e.json_path)
+        problems = [problem for error in found for problem in _explain(error)]
     if not problems:
         problems = list(_contradictions(config))
     if problems:
         raise ConfigError("the configuration is not valid:\n  " + "\n  ".join(problems))
+
+
+def _odd_keys(value: Any, place: str) -> Iterator[str]:
+    """Yield keys that are no text, which YAML allows and a schema cannot name."""
+    if isinstance(value, Mapping):
+        for key, child in value.items():
+            if not isinstance(key, str):
+                yield f"{place or 'the configuration'}: the key {key!r} must be a text"
+            yield from _odd_keys(child, f"{place}.{key}" if place else str(key))
+    elif isinstance(value, list):
+        for index, child in enumerate(value):
+            yield from _odd_keys(child, f"{place}[{index}]")
+
+
+@cache
+def _validator(schema_path: str) -> Any:
+    return _Validator(yaml.safe_load(Path(schema_path).read_text(encoding="utf-8")))
 
 
 def _explain(error: ValidationError) -> Iterator[str]:
@@ -93,6 +118,15 @@ def _allowed(validator: str, limit: Any) -> str:
 def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the schema cannot say: how keys must relate to each other."""
     yield from _theory_contradictions(config["theory"])
+    yield from _too_many_jobs(config)
+    budgets, step = config["exp3"]["budgets"], config["theory"]["allocation"]["budget_step"]
+    steps = (max(budgets) - min(budgets)) // step
+    if steps > MAX_BUDGETS:
+        yield (
+            f"theory.allocation.budget_step: {step} makes {steps:,} budgets between the smallest "
+            f"and the largest of exp3.budgets; it must be at least "
+            f"{-(-(max(budgets) - min(budgets)) // MAX_BUDGETS)}"
+        )
     for name in ("exp1", "exp2"):
         block = config[name]
         yield from _rank_fits(block, name)
@@ -121,11 +155,31 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
                 "cardinalities, so that each can have one dimension"
             )
     heart = config["heart"]
+    if Path(os.path.normpath(heart["data"])).parts[0] == "..":
+        yield (
+            f"heart.data: {heart['data']!r} must stay inside the project; give an absolute path if "
+            "another place is meant"
+        )
     if heart["fold_splits"] > heart["splits"]:
         yield (
             f"heart.fold_splits: {heart['fold_splits']} must be at most heart.splits, "
             f"{heart['splits']}"
         )
+
+
+def _too_many_jobs(config: Mapping[str, Any]) -> Iterator[str]:
+    for name, total, per_job in (
+        ("exp1", "replications", "replications_per_job"),
+        ("exp2", "replications", "replications_per_job"),
+        ("exp3", "replications", "replications_per_job"),
+        ("heart", "splits", "splits_per_job"),
+    ):
+        jobs = -(-config[name][total] // config[name][per_job])
+        if jobs > MAX_JOBS:
+            yield (
+                f"{name}.{per_job}: {config[name][per_job]} makes {jobs:,} jobs of each kind, but "
+                f"{MAX_JOBS:,} must do; it must be at least {-(-config[name][total] // MAX_JOBS)}"
+            )
 
 
 def _theory_contradictions(theory: Mapping[str, Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Which package files a script depends on, so that the workflow can treat code as input."""
+"""Which code a rule depends on, so that the workflow can compare it by content, like data."""
 
 import ast
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ SOURCE = Path(__file__).resolve().parents[2]
 
 
 def imports_of(script: str | Path) -> list[str]:
-    """Return the package files that a script imports, directly or through other package files.
+    """Return a script and the package files it imports, directly or through other package files.
 
     Read from the source text, without running it. Imports that only a type checker sees do not
     count. The list is sorted and holds paths relative to the working directory where possible.
     """
-    found: set[Path] = set()
+    found = {Path(script)}
     waiting = [Path(script)]
     while waiting:
         for module in _imported_modules(waiting.pop()):

@@ -1,10 +1,14 @@
 """Files that are either complete or not there."""
 
+import glob
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+#: How the name of a file begins that is being written; nothing reads such files.
+PARTIAL = ".part-"
 
 
 @contextmanager
@@ -13,11 +17,18 @@ def whole_file(target: str | Path) -> Iterator[Path]:
 
     The content is on disk before the name changes, so a crash leaves the old file or the new
     one, never half of one. The temporary file keeps the target's suffix, from which writers
-    tell the format.
+    tell the format. What an interrupted write left behind is removed by the next write of the
+    same target. An error of the system names the target.
     """
     target = Path(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=".part-", suffix=target.suffix, dir=target.parent)
+    prefix = f"{PARTIAL}{target.name}-"
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        for leftover in target.parent.glob(f"{glob.escape(prefix)}*"):
+            leftover.unlink(missing_ok=True)
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=target.parent)
+    except OSError as error:
+        raise named(error, target) from None
     os.close(handle)
     partial = Path(name)
     try:
@@ -26,5 +37,13 @@ def whole_file(target: str | Path) -> Iterator[Path]:
             os.fsync(written.fileno())
         partial.chmod(0o644)
         partial.replace(target)
+    except OSError as error:
+        raise named(error, target) from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def named(error: OSError, target: Path) -> OSError:
+    """Return the error with the name that the user knows instead of the temporary one."""
+    reason = error.strerror or str(error)
+    return OSError(error.errno, f"cannot be written ({reason})", str(target))

@@ -1,5 +1,6 @@
 """One look for all figures: sizes, fonts, and one colour and marker per allocation rule."""
 
+import errno
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +11,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from embedalloc.study.files import whole_file
 from embedalloc.study.table1 import MODEL_LABELS
 
+FONT = "DejaVu Sans"
 #: Width of the paper's text block, in inches.
 TEXT_WIDTH = 6.3
 #: Share of the replications inside a band.
@@ -80,9 +83,11 @@ def new_figure(
     **sharing: Any,
 ) -> tuple[Figure, Any]:
     """Return a figure and a two-dimensional array of axes in the house style."""
+    _check_font()
+    mpl.rcdefaults()  # whatever a user's own matplotlibrc says
     mpl.rcParams.update(
         {
-            "font.family": "DejaVu Sans",
+            "font.family": FONT,
             "font.size": 8,
             "axes.axisbelow": True,
             "axes.edgecolor": "#262626",
@@ -112,6 +117,15 @@ def new_figure(
     # Made without pyplot: no window system is asked for and nothing is kept after saving.
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False, **sharing)
+
+
+def _check_font() -> None:
+    """Refuse to draw in another font, which would move labels without a word."""
+    try:
+        findfont(FONT, fallback_to_default=False)
+    except ValueError:
+        message = "the font is missing, although it comes with matplotlib; install that again"
+        raise FileNotFoundError(errno.ENOENT, message, FONT) from None
 
 
 def mean_and_band(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:

@@ -3,10 +3,16 @@
 A contract declares a table's columns, their types and ranges, and the columns that identify a
 row. Writing checks the frame, then puts a complete file in place at once. Reading refuses a
 damaged, foreign or outdated file and names the command that rebuilds it.
+
+Parquet's own checksums cover its pages but not its footer, and a parser given a damaged footer may
+do anything. So each file carries a digest of all its bytes, which is compared before anything is
+parsed. It stands between the data and the footer, where the format allows bytes that nothing
+points to: the files are plain parquet to every other reader, and there is no second file to lose.
 """
 
 import hashlib
 import json
+import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -30,6 +36,12 @@ _ARROW_TYPES = {
     "numbers": pa.list_(pa.float64()),
 }
 _METADATA_KEY = b"embedalloc"
+#: The last bytes of a parquet file: the footer's length and a fixed word.
+_END = struct.Struct("<I4s")
+_MAGIC = b"PAR1"
+#: What stands before a footer of ours: this word and the digest of all other bytes.
+_SEAL = b"embedalloc sha256"
+_SEAL_SIZE = len(_SEAL) + hashlib.sha256().digest_size
 
 
 class TableError(ValueError):
@@ -150,8 +162,10 @@ def write_table(
     }
     table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
     table = table.replace_schema_metadata({_METADATA_KEY: json.dumps(provenance, sort_keys=True)})
+    content = pa.BufferOutputStream()
+    pq.write_table(table, content, compression="zstd", write_page_checksum=True)
     with whole_file(target) as partial:
-        pq.write_table(table, partial, compression="zstd", write_page_checksum=True)
+        partial.write_bytes(_sealed(content.getvalue().to_pybytes()))
 
 
 def read_table(path: str | Path, contract: Contract) -> pd.DataFrame:
@@ -180,21 +194,49 @@ def provenance_of(path: str | Path, contract: Contract) -> dict[str, Any]:
     return _read_arrow(Path(path), contract)[0]
 
 
-def _read_arrow(path: Path, contract: Contract) -> tuple[dict[str, Any], pa.Table]:
-    if not path.exists():
-        raise TableError(f"{path}: no such file; {_rebuild(path)}")
-    try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as source:
-            table = source.read()
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0]
-        raise TableError(f"{path}: damaged or not parquet ({reason}); {_rebuild(path)}") from None
-    try:
-        provenance = json.loads((table.schema.metadata or {})[_METADATA_KEY])
-    except (KeyError, ValueError):
+def _sealed(content: bytes) -> bytes:
+    """Return a parquet file with the digest of its bytes before its footer."""
+    footer = _footer_start(content)
+    digest = hashlib.sha256(content).digest()
+    return content[:footer] + _SEAL + digest + content[footer:]
+
+
+def _footer_start(content: bytes) -> int:
+    """Return where the footer begins, or 0 where the end of the file does not say."""
+    if len(content) < _END.size:
+        return 0
+    length, magic = _END.unpack_from(content, len(content) - _END.size)
+    return max(0, len(content) - _END.size - length) if magic == _MAGIC else 0
+
+
+def _unsealed(content: bytes, path: Path) -> bytes:
+    """Return the parquet file without its seal, or refuse bytes that are not those written."""
+    footer = _footer_start(content)
+    start = footer - _SEAL_SIZE
+    if start < 0 or not content.startswith(_MAGIC):
+        raise TableError(f"{path}: damaged or not parquet; {_rebuild(path)}")
+    if content[start : start + len(_SEAL)] != _SEAL:
         raise TableError(
-            f"{path}: not written by embedalloc; move it away, then {_rebuild(path)}"
-        ) from None
+            f"{path}: not written by embedalloc, or damaged; move it away, then {_rebuild(path)}"
+        )
+    written = content[:start] + content[footer:]
+    if hashlib.sha256(written).digest() != content[start + len(_SEAL) : footer]:
+        raise TableError(
+            f"{path}: damaged or not parquet (its bytes are not those that were written); "
+            f"{_rebuild(path)}"
+        )
+    return written
+
+
+def _read_arrow(path: Path, contract: Contract) -> tuple[dict[str, Any], pa.Table]:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise TableError(f"{path}: no such file; {_rebuild(path)}") from None
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror}); {_rebuild(path)}") from None
+    table = pq.ParquetFile(pa.BufferReader(_unsealed(content, path))).read()
+    provenance = json.loads(table.schema.metadata[_METADATA_KEY])
     if provenance.get("contract") != contract.name:
         raise TableError(
             f"{path}: holds {provenance.get('contract')!r}, not {contract.name!r}; {_rebuild(path)}"

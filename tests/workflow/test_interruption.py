@@ -1,0 +1,90 @@
+"""Killed runs and damaged places: the same command again, or one clear line."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from tests.interruption import torture
+from tests.verify import SMOKE, WAYS, command, differences, environment, numbers, run
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    """The smoke configuration, run on two cores."""
+    directory = tmp_path_factory.mktemp("reference")
+    run(WAYS["two cores"], directory)
+    return numbers(directory)
+
+
+@pytest.mark.parametrize("way", [name for name in WAYS if name != "two cores"])
+def test_the_numbers_do_not_depend_on_the_way(reference, way, tmp_path):
+    run(WAYS[way], tmp_path)
+    found = numbers(tmp_path)
+    assert len(found) > 50
+    assert differences(reference, found) == []
+
+
+def test_killed_runs_resume_and_leave_no_damage(tmp_path):
+    assert torture(tmp_path, kills=6, seed=8) >= 3
+
+
+def failed(directory, *targets, env=None):
+    """Give the command in a place that cannot work; return what the user sees."""
+    done = subprocess.run(
+        command(directory, "--cores", "1", "--configfile", str(SMOKE), "--", *targets),
+        env=environment() | (env or {}),
+        cwd=directory,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "Traceback" not in done.stdout
+    return done.stdout
+
+
+def test_a_figure_folder_that_is_a_file_stops_before_the_first_job(tmp_path):
+    (tmp_path / "figures").write_text("a file")
+    assert "figures: a file where a folder is needed; move it away" in failed(tmp_path)
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.fixture
+def mounted(tmp_path):
+    """Give small file systems of their own, where the machine allows it."""
+    places = []
+
+    def mount(options):
+        place = tmp_path / f"mount{len(places)}"
+        place.mkdir()
+        call = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
+        if shutil.which("mount") is None or subprocess.run(call, check=False).returncode != 0:
+            pytest.skip("no file system can be mounted here; test_files.py covers the errors")
+        places.append(place)
+        return place
+
+    yield mount
+    for place in places:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount file systems")
+def test_a_read_only_results_folder_stops_before_the_first_job(tmp_path, mounted):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/results").symlink_to(mounted("ro,size=1m"))
+    output = failed(tmp_path / "run", "results/audit.parquet")
+    assert "results: the folder is read-only; make it writable or run elsewhere" in output
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount file systems")
+def test_a_full_disk_ends_in_one_line_without_a_damaged_file(tmp_path, mounted):
+    """The results folder has room for the log, but not for the table."""
+    disk = mounted("size=40k")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/results").symlink_to(disk)
+    output = failed(tmp_path / "run", "results/heart/patients.parquet")
+    assert "cannot be written (No space left on device): 'results/heart/patients.parquet'" in output
+    assert [path for path in disk.rglob("*") if path.suffix == ".parquet"] == []
