@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,10 +74,10 @@ def require_slurm() -> None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+@contextmanager
+def mini_slurm(state: Path) -> Iterator[Cluster]:
+    """Start a cluster with its files in a directory, and end it."""
     require_slurm()
-    state = tmp_path_factory.mktemp("slurm")
     program = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("mini_slurm.py")), str(state)],
         stdin=subprocess.PIPE,
@@ -85,8 +86,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         start_new_session=True,  # an interrupt of the tests reaches it as the end of its input
     )
     with program:  # leaving closes its input and waits for its end
-        running = Cluster(program, state)
-        assert running.answer() == "up\n"
+        cluster = Cluster(program, state)
+        assert cluster.answer() == "up\n"
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with mini_slurm(tmp_path_factory.mktemp("slurm")) as running:
         yield running
 
 
@@ -179,3 +186,46 @@ def test_the_numbers_are_those_of_a_local_run(run: Run, tmp_path: Path) -> None:
     expected = digests(tmp_path)
     assert len(expected) > 30
     assert digests(run.directory) == expected
+
+
+def alive(process: int) -> bool:
+    """Whether a process runs; one that has ended and waits for its parent does not."""
+    try:
+        return ") Z " not in Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda program: program.stdin.close(),  # what happens when the tests are killed
+        lambda program: program.terminate(),
+        lambda program: program.kill(),
+    ],
+    ids=["input closed", "terminated", "killed"],
+)
+def test_no_daemon_outlives_its_starter(tmp_path: Path, end: Any) -> None:
+    with mini_slurm(tmp_path) as cluster:
+        daemons = [int(path.read_text()) for path in tmp_path.glob("*.pid")]
+        assert len(daemons) == 4
+        assert all(map(alive, daemons))
+        end(cluster.program)
+        cluster.program.wait(timeout=60)
+        for _ in range(600):
+            if not any(map(alive, daemons)):
+                break
+            time.sleep(0.1)
+        assert not any(map(alive, daemons))
+
+
+@pytest.mark.parametrize(
+    ("ci", "outcome"), [("", pytest.skip.Exception), ("1", pytest.fail.Exception)]
+)
+def test_without_slurm_the_reason_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, ci: str, outcome: type[BaseException]
+) -> None:
+    monkeypatch.setenv("CI", ci)
+    monkeypatch.setattr(f"{__name__}.PROGRAMS", ("slurmctld-of-another-world",))
+    with pytest.raises(outcome, match="apt-get install --no-install-recommends slurm-wlm munge"):
+        require_slurm()
