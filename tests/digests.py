@@ -1,41 +1,58 @@
-"""One digest per parquet file of a run, of every number but measured times."""
+"""Fingerprints of what a run computed, the same for the same numbers to the last bit."""
 
 import hashlib
+import re
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-#: Columns that hold measured times.
-TIMES = ("seconds_per_epoch", "cpu_seconds_per_epoch")
-#: Rows that are about measured times: column and its values.
-ABOUT_TIMES = {"metric": TIMES, "claim": ("heart-cost", "heart-one-hot-fastest", "heart-balance")}
+#: What a clock measured: columns, rows of Table 1 and claims decided by them.
+TIMED_COLUMNS = {"seconds_per_epoch", "cpu_seconds_per_epoch"}
+TIMED_METRICS = {"seconds_per_epoch"}
+TIMED_CLAIMS = {"heart-cost", "heart-one-hot-fastest", "heart-balance"}
 
 
-def without_times(table: pa.Table) -> pa.Table:
-    """Drop a table's columns and rows of measured times."""
-    for column, values in ABOUT_TIMES.items():
+def digests(directory: str | Path) -> dict[str, str]:
+    """Return a digest of all rows of every parquet table below a directory, but for timings.
+
+    The parts that a table was computed in count as one table: its name has a star in place of
+    their numbers.
+    """
+    parts: dict[str, list[tuple[int, Path]]] = {}
+    for path in Path(directory).rglob("*.parquet"):
+        if ".snakemake" in path.parts or path.name.startswith(".part-"):
+            continue
+        family, number = re.fullmatch(r"(.*?)(\d*)\.parquet", path.name).groups()
+        name = f"{family}{'*' if number else ''}.parquet"
+        shown = path.relative_to(directory).with_name(name).as_posix()
+        parts.setdefault(shown, []).append((int(number or 0), path))
+    return {
+        name: _digest(pa.concat_tables(_without_timings(path) for _, path in sorted(paths)))
+        for name, paths in sorted(parts.items())
+    }
+
+
+def file_digests(directory: str | Path, *patterns: str) -> dict[str, str]:
+    """Return a digest of the bytes of every file that matches."""
+    return {
+        path.relative_to(directory).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for pattern in patterns
+        for path in sorted(Path(directory).glob(pattern))
+    }
+
+
+def _without_timings(path: Path) -> pa.Table:
+    table = pq.ParquetFile(path).read()
+    table = table.drop_columns([name for name in table.column_names if name in TIMED_COLUMNS])
+    for column, timed in (("metric", TIMED_METRICS), ("claim", TIMED_CLAIMS)):
         if column in table.column_names:
-            table = table.filter(pc.invert(pc.is_in(table[column], pa.array(values))))
-    return table.drop_columns([name for name in TIMES if name in table.column_names])
+            table = table.filter(
+                pa.array([name not in timed for name in table[column].to_pylist()])
+            )
+    return table.replace_schema_metadata(None)
 
 
-def digest(path: Path) -> str:
-    """Digest of a table's names, types and values, in order."""
-    table = without_times(pq.read_table(path, partitioning=None))
-    total = hashlib.sha256()
-    for field, column in zip(table.schema, table.columns, strict=True):
-        # Python prints every float so that it reads back as the same bits.
-        total.update(f"{field.name} {field.type} {column.to_pylist()}\n".encode())
-    return total.hexdigest()
-
-
-def digests(directory: Path) -> dict[str, str]:
-    """Digest of every parquet file below a run's results and figures."""
-    files = [
-        path
-        for folder in ("results", "figures")
-        for path in (directory / folder).rglob("*.parquet")
-    ]
-    return {str(path.relative_to(directory)): digest(path) for path in sorted(files)}
+def _digest(table: pa.Table) -> str:
+    # The written form of a double gives back each of its bits.
+    return hashlib.sha256(repr((table.schema, table.to_pydict())).encode()).hexdigest()
