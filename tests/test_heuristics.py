@@ -14,8 +14,7 @@ from embedalloc.heuristics import (
     spectral_mass,
     square_root,
 )
-
-from . import naive
+from embedalloc.study.benchmarks import naive
 
 EXTRAS = {"proposed": "coefficients", "spectral_mass": "masses"}
 

@@ -4,7 +4,7 @@ In every replication all predictors are decomposed once and all features enter o
 an allocation only selects which leading features the read-out may use.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit, spec
 from embedalloc.study.latent import (
     LatentDraw,
     descending_eigh,
-    draw_latent,
+    draw_latents,
     response_weights,
     singular_value_law,
 )
@@ -138,9 +138,9 @@ def _simulate_some(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows of a few replications; as frames they take little memory."""
     performance, predictors = [], []
-    for replication in replications:
-        rng = stream(seed, "exp3", observations, replication)
-        drawn = draw_replication(settings, observations, rng)
+    rngs = [stream(seed, "exp3", observations, replication) for replication in replications]
+    drawn_ones = draw_replications(settings, observations, rngs)
+    for replication, drawn in zip(replications, drawn_ones, strict=True):
         place = {"observations": observations, "replication": replication}
         about = predictor_rows(drawn, settings["coefficient_fit"])
         chosen = {
@@ -152,13 +152,13 @@ def _simulate_some(
     return pd.DataFrame(performance), pd.DataFrame(predictors)
 
 
-def draw_replication(
-    settings: Mapping[str, Any], observations: int, rng: np.random.Generator
-) -> Replication:
-    """Draw predictors, one training sample of y and one test sample."""
-    draws = [
-        draw_latent(
-            rng,
+def draw_replications(
+    settings: Mapping[str, Any], observations: int, rngs: Sequence[np.random.Generator]
+) -> Iterator[Replication]:
+    """Draw for each generator the predictors, one training sample of y and one test sample."""
+    stacks = [
+        draw_latents(
+            rngs,
             spectrum=singular_value_law(predictor["spectrum"], predictor["latent_rank"]),
             cardinality=predictor["cardinality"],
             observations=observations,
@@ -167,6 +167,17 @@ def draw_replication(
         )
         for predictor in settings["predictors"]
     ]
+    for i, rng in enumerate(rngs):
+        yield _draw_samples(settings, observations, [stack[i] for stack in stacks], rng)
+
+
+def _draw_samples(
+    settings: Mapping[str, Any],
+    observations: int,
+    draws: Sequence[LatentDraw],
+    rng: np.random.Generator,
+) -> Replication:
+    """Draw the training and the test sample of one replication."""
     # NOTE[PAPER] exp3-sample: each predictor's counts are dealt out to the rows in random order,
     # independently of the other predictors.
     categories = [
