@@ -150,18 +150,8 @@ def test_experiment_3_equals_the_literal_version(seed):
     categories = [rng.permutation(np.repeat(np.arange(len(d.counts)), d.counts)) for d in draws]
     errors, test_noise = 0.5 * rng.normal(size=60), 0.5 * rng.normal(size=40)
     test_categories = tuple(rng.integers(0, len(d.counts), 40) for d in draws)
-    drawn = exp3.summarise(draws, categories, errors, test_categories, test_noise, 0.5)
-    sample = literal.Exp3Sample(
-        [d.latent for d in draws],
-        [d.right for d in draws],
-        [d.means for d in draws],
-        [d.probabilities for d in draws],
-        categories,
-        errors,
-        list(test_categories),
-        test_noise,
-        0.5,
-    )
+    sample = exp3.Sample(draws, categories, errors, test_categories, test_noise, 0.5)
+    drawn = exp3.summarise(sample)
     chosen = [(1, 1, 1), (2, 3, 1), (4, 5, 3), (1, 5, 2)]
     found = exp3.evaluate(drawn, chosen, 1e-6)
     for i, dimensions in enumerate(chosen):

@@ -28,4 +28,4 @@ def job(log_path: str | Path) -> Iterator[None]:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(1) from None
         seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
-        print(f"done in {seconds:.1f} s, {cpu:.1f} s of CPU time", file=log)
+        print(f"done in {seconds:.1f} s, {cpu:.2f} s of CPU time", file=log)

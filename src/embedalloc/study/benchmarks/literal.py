@@ -2,13 +2,13 @@
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embedalloc.problem import Floats, Ints
+from embedalloc.study.exp3 import Sample as Exp3Sample
 
 Categories = NDArray[np.intp]
 
@@ -138,21 +138,6 @@ def exp2_profile(
     }
 
 
-@dataclass(frozen=True)
-class Exp3Sample:
-    """One replication of Experiment 3, row by row."""
-
-    latents: Sequence[Floats]
-    rights: Sequence[Floats]
-    means: Sequence[Floats]
-    probabilities: Sequence[Floats]
-    categories: Sequence[Categories]
-    errors: Floats
-    test_categories: Sequence[Categories]
-    test_noise: Floats
-    response_noise: float
-
-
 class Exp3Fit(NamedTuple):
     """Contributions of every category, predictor by predictor: true, fitted and with beta known."""
 
@@ -165,10 +150,13 @@ class Exp3Fit(NamedTuple):
 
 def exp3_fit(sample: Exp3Sample, dimensions: Sequence[int], ridge: float) -> Exp3Fit:
     """Decompose, fit and test for one allocation, with a design matrix of all rows."""
-    betas = [unit_beta(right) for right in sample.rights]
-    effects = [u @ beta for u, beta in zip(sample.latents, betas, strict=True)]
-    factors = [decompose(means) for means in sample.means]
-    scores = [m @ f.right[:d].T for m, f, d in zip(sample.means, factors, dimensions, strict=True)]
+    betas = [unit_beta(draw.right) for draw in sample.draws]
+    effects = [draw.latent @ beta for draw, beta in zip(sample.draws, betas, strict=True)]
+    factors = [decompose(draw.means) for draw in sample.draws]
+    scores = [
+        draw.means @ f.right[:d].T
+        for draw, f, d in zip(sample.draws, factors, dimensions, strict=True)
+    ]
     y = _summed(effects, sample.categories) + sample.errors
     x = np.column_stack([z[c] for z, c in zip(scores, sample.categories, strict=True)])
     centred = x - x.mean(axis=0)
@@ -194,8 +182,9 @@ def exp3_errors(sample: Exp3Sample, dimensions: Sequence[int], ridge: float) -> 
     """Return the errors of Experiment 3 for one allocation, the risks cell by cell."""
     fit = exp3_fit(sample, dimensions, ridge)
     risk = risk_known = sample.response_noise**2
-    for cell in itertools.product(*(range(len(p)) for p in sample.probabilities)):
-        chance = np.prod([p[c] for p, c in zip(sample.probabilities, cell, strict=True)])
+    probabilities = [draw.probabilities for draw in sample.draws]
+    for cell in itertools.product(*(range(len(p)) for p in probabilities)):
+        chance = np.prod([p[c] for p, c in zip(probabilities, cell, strict=True)])
         truth = sum(t[c] for t, c in zip(fit.effects, cell, strict=True))
         guess = fit.intercept + sum(p[c] for p, c in zip(fit.predicted, cell, strict=True))
         risk += float(chance * (guess - truth) ** 2)
@@ -209,16 +198,16 @@ def exp3_errors_by_formula(
 ) -> dict[str, float]:
     """Return the same errors without listing the cells: independence adds the variances."""
     fit = exp3_fit(sample, dimensions, ridge)
+    probabilities = [draw.probabilities for draw in sample.draws]
     risks = {}
     for name, guess, bias in (
         ("risk", fit.predicted, fit.intercept),
         ("risk_known", fit.known, 0.0),
     ):
         deviations = [g - t for g, t in zip(guess, fit.effects, strict=True)]
-        means = [p @ v for p, v in zip(sample.probabilities, deviations, strict=True)]
+        means = [p @ v for p, v in zip(probabilities, deviations, strict=True)]
         variances = [
-            p @ (v - m) ** 2
-            for p, v, m in zip(sample.probabilities, deviations, means, strict=True)
+            p @ (v - m) ** 2 for p, v, m in zip(probabilities, deviations, means, strict=True)
         ]
         risks[name] = float((bias + sum(means)) ** 2 + sum(variances) + sample.response_noise**2)
     return {"risk": risks["risk"], "test_mse": fit.test_mse, "risk_known": risks["risk_known"]}
