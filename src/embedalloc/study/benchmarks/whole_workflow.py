@@ -17,8 +17,7 @@ import pandas as pd
 import yaml
 
 from embedalloc.study.benchmarks.measure import MEASUREMENTS, OURS, DisagreementError, cpu_seconds
-
-OWN = "jobs' own"
+from embedalloc.study.benchmarks.summary import OWN
 
 
 class Run(NamedTuple):
@@ -49,9 +48,9 @@ def run_cold(cell: Mapping[str, Any]) -> Run:
         folder = Path(name)
         config = folder / "benchmark.yaml"
         config.write_text(yaml.safe_dump(cell["config"]), encoding="utf-8")
-        command = [sys.executable, "-m", "snakemake", "--snakefile", cell["snakefile"]]
-        command += ["--directory", name, "--configfile", str(config), "--cores", "2"]
-        command += ["--nocolor", "--quiet", "all", *cell["targets"]]
+        command = [sys.executable, "-m", "snakemake", *cell["targets"], "--cores", "2"]
+        command += ["--snakefile", cell["snakefile"], "--directory", name]
+        command += ["--configfile", str(config), "--nocolor", "--quiet", "all"]
         before = cpu_seconds()
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         total = cpu_seconds() - before
