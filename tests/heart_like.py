@@ -1,14 +1,12 @@
-"""Networks and rows in the form of the heart-disease study: nine fields, five numbers."""
+"""Networks in the form of the heart-disease study."""
 
 import hashlib
-import math
 
 import numpy as np
 
-from embedalloc.network import NetworkShape, Rows, draw_plan, initial_weights, predict, train
+from embedalloc.network import NetworkShape, draw_plan, initial_weights, predict, train
+from embedalloc.study.benchmarks.patients import CARDINALITIES, SQUARE_ROOT, heart_like
 
-CARDINALITIES = (3, 5, 3, 4, 3, 4, 5, 4, 5)
-SQUARE_ROOT = tuple(math.ceil(math.sqrt(n)) for n in CARDINALITIES)
 SHAPES = {
     "square root": NetworkShape(CARDINALITIES, SQUARE_ROOT, 5),
     "large uniform": NetworkShape(CARDINALITIES, (28,) * 9, 5),
@@ -19,17 +17,6 @@ SHAPES = {
     "one-hot, other hidden": NetworkShape(CARDINALITIES, None, 5, (3, 21)),
     "one unit each": NetworkShape(CARDINALITIES, SQUARE_ROOT, 5, (1, 1)),
 }
-
-
-def heart_like(rng: np.random.Generator, rows: int) -> Rows:
-    """Nine fields whose last code never occurs, five numbers, and labels that depend on both."""
-    codes = np.stack([rng.integers(0, n - 1, rows) for n in CARDINALITIES], axis=1)
-    numbers = rng.standard_normal((rows, 5))
-    effects = np.random.default_rng(7)
-    logit = numbers @ effects.normal(0, 0.5, 5)
-    for j, n in enumerate(CARDINALITIES):
-        logit += effects.normal(0, 0.6, n)[codes[:, j]]
-    return Rows(codes, numbers, (rng.random(rows) < 1 / (1 + np.exp(-logit))).astype(np.int64))
 
 
 def start(shape: NetworkShape, rows: int, seed: int = 0, epochs: int = 50, dropout: float = 0.25):

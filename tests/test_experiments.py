@@ -11,18 +11,17 @@ from scipy.stats import ks_2samp
 
 from embedalloc.spectra import spectral_tails
 from embedalloc.study import exp1, exp2, exp3, latent
+from embedalloc.study.benchmarks import literal
 from embedalloc.study.cells import exp1_cell, exp2_cell, exp3_cell, parts
-
-from . import literal
 
 CONFIG = yaml.safe_load((Path(__file__).resolve().parents[1] / "config.yaml").read_text())
 SMALL = {"cardinality": 12, "latent_rank": 6, "concentration": 5.0, "noise": 1.0}
 
 
-def small_draw(seed, observations=90, rank=6, noise=1.0):
+def small_draws(count, observations=90, rank=6, noise=1.0):
     spectrum = 6.0 * np.arange(1, rank + 1) ** -0.8
-    draw = latent.draw_latent(
-        np.random.default_rng(seed),
+    draw = latent.draw_latents(
+        [np.random.default_rng(seed) for seed in range(count)],
         spectrum=spectrum,
         cardinality=12,
         observations=observations,
@@ -42,16 +41,26 @@ def test_latent_matrices_have_the_stated_spectrum_and_counts(decay):
     k = np.arange(1, 6)
     expected = 3.0 * (k**-0.7 if decay == "polynomial" else np.exp(-0.7 * (k - 1)))
     np.testing.assert_allclose(spectrum, expected)
-    draw = latent.draw_latent(
-        np.random.default_rng(0), spectrum=spectrum, cardinality=9, observations=50,
+    draw = latent.draw_latents(
+        [np.random.default_rng(0)], spectrum=spectrum, cardinality=9, observations=50,
         concentration=5.0, noise=0.1,
-    )  # fmt: skip
+    )[0]  # fmt: skip
     np.testing.assert_allclose(np.linalg.svd(draw.latent, compute_uv=False), spectrum)
     # The stored right vectors are those of U: U V has orthogonal columns of the stated lengths.
     np.testing.assert_allclose((draw.latent @ draw.right).T @ (draw.latent @ draw.right),
                                np.diag(spectrum**2), atol=1e-12)  # fmt: skip
     assert draw.counts.sum() == 50
     assert draw.counts.min() >= 1
+
+
+def test_a_replication_has_the_same_bits_alone_and_in_a_stack():
+    stack, spectrum = small_draws(4)
+    alone = latent.draw_latents(
+        [np.random.default_rng(2)], spectrum=spectrum, cardinality=12, observations=90,
+        concentration=5.0, noise=1.0,
+    )  # fmt: skip
+    for name in ("latent", "right", "probabilities", "counts", "means"):
+        np.testing.assert_array_equal(getattr(stack[2], name), getattr(alone[0], name))
 
 
 def test_the_settings_of_the_paper_stand():
@@ -66,12 +75,11 @@ def test_the_settings_of_the_paper_stand():
 
 
 def test_experiment_1_equals_the_literal_version():
-    draws = [small_draw(seed) for seed in range(5)]
-    spectrum = draws[0][1]
-    stack = latent.stack_draws([draw for draw, _ in draws])
+    stack, spectrum = small_draws(5)
     errors = np.random.default_rng(9).normal(size=(5, 12)) * 0.2
     found = exp1.error_profiles(stack, errors, spectrum)
-    for i, (draw, _) in enumerate(draws):
+    for i in range(5):
+        draw = stack[i]
         for d in range(1, 7):
             expected = literal.exp1_profile(
                 draw.latent, draw.means, draw.right, draw.probabilities, draw.counts, errors[i], d
@@ -82,22 +90,22 @@ def test_experiment_1_equals_the_literal_version():
 
 def test_experiment_2_equals_the_literal_version():
     rng = np.random.default_rng(2)
+    draws, spectrum = small_draws(5)
     for seed in range(5):
-        draw, spectrum = small_draw(seed)
+        draw = draws[seed]
         train = literal.noisy_samples(rng, draw.latent, draw.counts, 1.0)
         test_counts = latent.draw_counts(rng, draw.probabilities, 70)
         test = literal.noisy_samples(rng, draw.latent, test_counts, 1.0)
-        means = literal.category_means(*train, 12)
-        test_means = literal.category_means(*test, 12)
+        means = literal.category_means(train, 12)
+        test_means = literal.category_means(test, 12)
         samples = exp2.Samples(
             training_scatter=np.array([((train[1] - means[train[0]]) ** 2).sum()]),
             test_scatter=np.array([((test[1] - test_means[test[0]]) ** 2).sum()]),
             test_counts=test_counts[None],
             test_means=test_means[None],
         )
-        stack = latent.stack_draws(
-            [latent.LatentDraw(draw.latent, draw.right, draw.probabilities, draw.counts, means)]
-        )
+        parts = (draw.latent, draw.right, draw.probabilities, draw.counts, means)
+        stack = latent.LatentDraw(*(part[None] for part in parts))
         found = exp2.error_profiles(stack, samples, spectrum, 1.0)
         for d in range(1, 7):
             expected = literal.exp2_profile(
@@ -129,36 +137,28 @@ EXP3_SMALL = {
 def test_experiment_3_equals_the_literal_version(seed):
     rng = np.random.default_rng(seed)
     draws = [
-        latent.draw_latent(
-            rng,
+        latent.draw_latents(
+            [rng],
             spectrum=latent.singular_value_law(p["spectrum"], p["latent_rank"]),
             cardinality=p["cardinality"],
             observations=60,
             concentration=5.0,
             noise=0.9,
-        )
+        )[0]
         for p in EXP3_SMALL["predictors"]
     ]
     categories = [rng.permutation(np.repeat(np.arange(len(d.counts)), d.counts)) for d in draws]
     errors, test_noise = 0.5 * rng.normal(size=60), 0.5 * rng.normal(size=40)
     test_categories = tuple(rng.integers(0, len(d.counts), 40) for d in draws)
-    drawn = exp3.summarise(draws, categories, errors, test_categories, test_noise, 0.5)
-    sample = literal.Exp3Sample(
-        [d.latent for d in draws],
-        [d.right for d in draws],
-        [d.means for d in draws],
-        [d.probabilities for d in draws],
-        categories,
-        errors,
-        list(test_categories),
-        test_noise,
-        0.5,
-    )
+    sample = exp3.Sample(draws, categories, errors, test_categories, test_noise, 0.5)
+    drawn = exp3.summarise(sample)
     chosen = [(1, 1, 1), (2, 3, 1), (4, 5, 3), (1, 5, 2)]
     found = exp3.evaluate(drawn, chosen, 1e-6)
     for i, dimensions in enumerate(chosen):
+        by_formula = literal.exp3_errors_by_formula(sample, dimensions, 1e-6)
         for name, value in literal.exp3_errors(sample, dimensions, 1e-6).items():
             assert found[name][i] == pytest.approx(value, abs=1e-9), (name, dimensions)
+            assert by_formula[name] == pytest.approx(value, abs=1e-9), (name, dimensions)
     for tails, draw in zip(drawn.tails, draws, strict=True):
         expected = spectral_tails(np.linalg.svd(draw.means, compute_uv=False))
         np.testing.assert_allclose(tails, expected, atol=1e-9)
@@ -197,7 +197,7 @@ def literal_statistics(count):
         test_counts = 1 + np.bincount(rng.choice(12, 40 - 12, p=pi), minlength=12)
         train = literal.noisy_samples(rng, u, counts, 1.0)
         test = literal.noisy_samples(rng, u, test_counts, 1.0)
-        means = literal.category_means(*train, 12)
+        means = literal.category_means(train, 12)
         row = {}
         for d in (1, 3, 6):
             profile = literal.exp2_profile(u, means, train, test, pi, 1.0, d)
@@ -233,8 +233,8 @@ def test_a_wrong_variance_of_the_means_is_noticed(monkeypatch):
     """Negative control for the means alone: the counts' square root forgotten in one place."""
     expected = literal_statistics(600)
 
-    def wrong_draw(rng, **settings):
-        draw = latent.draw_latent(rng, **settings)
+    def wrong_draw(rngs, **settings):
+        draw = latent.draw_latents(rngs, **settings)
         return latent.LatentDraw(
             draw.latent,
             draw.right,
@@ -243,7 +243,7 @@ def test_a_wrong_variance_of_the_means_is_noticed(monkeypatch):
             draw.latent + (draw.means - draw.latent) * 1.1,
         )
 
-    monkeypatch.setattr(exp2, "draw_latent", wrong_draw)
+    monkeypatch.setattr(exp2, "draw_latents", wrong_draw)
     assert "estimation[6]" in differing(fast_statistics(1500), expected, ["estimation[6]"])
 
 

@@ -14,8 +14,7 @@ from embedalloc.heuristics import (
     spectral_mass,
     square_root,
 )
-
-from . import naive
+from embedalloc.study.benchmarks import naive
 
 EXTRAS = {"proposed": "coefficients", "spectral_mass": "masses"}
 ALWAYS_SPENT = {"proposed", "unit", "cardinality_priority", "cardinality_priority_per_dimension"}

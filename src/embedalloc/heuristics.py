@@ -23,6 +23,7 @@ from embedalloc.problem import (
     Cardinalities,
     Constraints,
     Floats,
+    Ints,
     PerPredictor,
     build_problem,
 )
@@ -220,9 +221,7 @@ def allocation_rule(name: str) -> AllocationRule:
     return ALLOCATION_RULES[name]
 
 
-def _proportional(
-    problem: BudgetProblem, weights: Floats, name: str, leftover: Leftover
-) -> Allocation:
+def proportional_dimensions(problem: BudgetProblem, weights: Floats, leftover: Leftover) -> Ints:
     """Round the dimensions proportional to the weights that would spend the whole budget."""
     if leftover not in get_args(Leftover):
         raise ValueError(f"leftover: {leftover!r} is not one of {', '.join(get_args(Leftover))}")
@@ -236,4 +235,10 @@ def _proportional(
     if leftover == "spent":
         # NOTE[PAPER] rivals-leftover: nothing is said of what the rivals do with the leftover.
         dimensions = spend(dimensions, problem, priority)
-    return allocation_of(problem, dimensions, name)
+    return dimensions
+
+
+def _proportional(
+    problem: BudgetProblem, weights: Floats, name: str, leftover: Leftover
+) -> Allocation:
+    return allocation_of(problem, proportional_dimensions(problem, weights, leftover), name)

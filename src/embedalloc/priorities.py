@@ -130,9 +130,11 @@ def spend(dimensions: Ints, problem: BudgetProblem, priority: Priority) -> Ints:
     A step that does not fit now never will, because the leftover only shrinks; its predictor is
     done. Ties go to the predictor that comes first.
     """
-    while _can_grow(dimensions, problem).any():
-        dimensions = _spend_together(dimensions, problem, priority)
-        dimensions = _spend_one_by_one(dimensions, problem, priority)
+    while (is_open := _can_grow(dimensions, problem)).any():
+        further = _spend_together(dimensions, problem, priority, is_open)
+        if further is not dimensions:
+            is_open = _can_grow(further, problem)
+        dimensions = _spend_one_by_one(further, problem, priority, is_open)
     return dimensions
 
 
@@ -143,9 +145,11 @@ def _can_grow(dimensions: Ints, problem: BudgetProblem) -> NDArray[np.bool_]:
     return affordable & (dimensions <= problem.upper - problem.step)
 
 
-def _spend_one_by_one(dimensions: Ints, problem: BudgetProblem, priority: Priority) -> Ints:
+def _spend_one_by_one(
+    dimensions: Ints, problem: BudgetProblem, priority: Priority, is_open: NDArray[np.bool_]
+) -> Ints:
     """Take steps from a heap; after about two per predictor return, for steps taken together."""
-    indices = np.flatnonzero(_can_grow(dimensions, problem)).tolist()
+    indices = np.flatnonzero(is_open).tolist()
     taken, step = dimensions.tolist(), problem.step
     value, upper = priority.value_of(), problem.upper.tolist()
     prices = (problem.costs * step).tolist()
@@ -165,9 +169,10 @@ def _spend_one_by_one(dimensions: Ints, problem: BudgetProblem, priority: Priori
     return np.array(taken, dtype=np.int64)
 
 
-def _spend_together(dimensions: Ints, problem: BudgetProblem, priority: Priority) -> Ints:
+def _spend_together(
+    dimensions: Ints, problem: BudgetProblem, priority: Priority, is_open: NDArray[np.bool_]
+) -> Ints:
     """Take all steps worth more than a threshold, as low a threshold as the budget allows."""
-    is_open = _can_grow(dimensions, problem)
     leftover = problem.budget - problem.cost_of(dimensions)
     prices = problem.costs * problem.step
     affordable = dimensions + problem.step * (leftover // prices)

@@ -150,6 +150,38 @@ def claims_cell(config: Config) -> dict[str, Any]:
     }
 
 
+#: The rows of the table of benchmarks.
+BENCHMARKS = (
+    "experiments",
+    "sample_size",
+    "decomposition",
+    "refits",
+    "networks",
+    "dimensions",
+    "table_set",
+    "workflow",
+)
+
+
+def benchmark_cell(config: Config, work: str, snakefile: str) -> dict[str, Any]:
+    """Return what measures one row of the table of benchmarks."""
+    block, settings = config["benchmarks"], dict(config["benchmarks"][work])
+    exp1, exp2, exp3 = config["exp1"], config["exp2"], config["exp3"]
+    if work in ("experiments", "sample_size"):
+        design, panel = next(iter(exp1["designs"])), max(exp2["panel_observations"])
+        settings["exp1"] = exp1_cell(config, design, 0)["settings"]
+        settings["exp2"] = exp2_cell(config, panel, 0)["settings"]
+        sizes = {"exp1": exp1["observations"], "exp2": panel}
+        settings.setdefault("observations", sizes)
+    if work == "refits":
+        observations = exp3["budget_observations"]
+        cell = exp3_cell(config, observations, 0)
+        settings |= {key: cell[key] for key in ("settings", "observations", "budgets")}
+    if work == "workflow":
+        settings |= {"config": dict(config), "snakefile": snakefile}
+    return {"work": work, "settings": settings, "repetitions": block["repetitions"]}
+
+
 def split_blocks(splits: int, per_job: int) -> range:
     """Return the numbers of the jobs that the splits are divided into."""
     return range(-(-splits // per_job))

@@ -4,27 +4,26 @@ For every dimension at once, from one eigen-decomposition G = Û'Û = Q diag(λ)
 replication; nothing is refitted or rebuilt per dimension.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from embedalloc.problem import Floats
-from embedalloc.spectra import fit_coefficient, goodness_of_fit, spectral_tails
+from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit, spectral_tails
 from embedalloc.study.latent import (
     LatentDraw,
     descending_eigh,
-    draw_latent,
+    draw_latents,
     response_weights,
     singular_value_law,
-    stack_draws,
 )
 from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
-#: Replications computed together; bounds memory and does not change any number.
-STACK = 100
+#: Replications computed together: few enough for the cache; changes no number.
+STACK = 20
 
 _DESIGN = Column("text", "spectral design")
 _REPLICATION = Column("integer", "Monte Carlo replication", low=0)
@@ -60,35 +59,33 @@ def simulate(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return profiles over d and fits for replications first … last − 1 of one design."""
     spectrum = singular_value_law(settings["spectrum"], settings["latent_rank"])
-    profiles, fits = [], []
+    stacks = []
     for start in range(first, last, STACK):
         replications = range(start, min(start + STACK, last))
-        draws = [_draw(settings, spectrum, stream(seed, "exp1", design, r)) for r in replications]
-        draw = stack_draws([latent for latent, _ in draws])
-        response_errors = np.stack([errors for _, errors in draws])
-        profile = error_profiles(draw, response_errors, spectrum)
-        profiles.append(_profile_rows(profile, replications))
-        fits.append(_fit_rows(profile["empirical_tail"], settings["coefficient_fit"], replications))
-    return tuple(  # type: ignore[return-value]  # two frames, as annotated
-        pd.concat(frames, ignore_index=True).assign(design=design)[list(contract.columns)]
-        for frames, contract in ((profiles, PROFILES), (fits, FITS))
+        rngs = [stream(seed, "exp1", design, replication) for replication in replications]
+        stacks.append(error_profiles(*_draw(settings, spectrum, rngs), spectrum))
+    profile = {name: np.concatenate([stack[name] for stack in stacks]) for name in stacks[0]}
+    method = settings["coefficient_fit"]
+    return (
+        _profile_frame(profile, design, range(first, last)),
+        _fit_frame(profile["empirical_tail"], method, design, range(first, last)),
     )
 
 
 def _draw(
-    settings: Mapping[str, Any], spectrum: Floats, rng: np.random.Generator
+    settings: Mapping[str, Any], spectrum: Floats, rngs: Sequence[np.random.Generator]
 ) -> tuple[LatentDraw, Floats]:
-    """Draw one replication and the noise of its category means of y."""
-    draw = draw_latent(
-        rng,
+    """Draw one replication per generator and the noise of their category means of y."""
+    draw = draw_latents(
+        rngs,
         spectrum=spectrum,
         cardinality=settings["cardinality"],
         observations=settings["observations"],
         concentration=settings["concentration"],
         noise=settings["noise"],
     )
-    scale = settings["response_noise"] / np.sqrt(draw.counts)
-    return draw, rng.standard_normal(len(draw.counts)) * scale
+    errors = np.array([rng.standard_normal(settings["cardinality"]) for rng in rngs])
+    return draw, errors * (settings["response_noise"] / np.sqrt(draw.counts))
 
 
 def error_profiles(
@@ -155,10 +152,11 @@ def _root_risk(probabilities: Floats, truth: Floats, fitted: Floats) -> Floats:
     return np.sqrt((probabilities[..., None] * squares).sum(axis=-2))
 
 
-def _profile_rows(profile: Mapping[str, Floats], replications: range) -> pd.DataFrame:
+def _profile_frame(profile: Mapping[str, Floats], design: str, replications: range) -> pd.DataFrame:
     rank = profile["empirical_tail"].shape[-1]
     return pd.DataFrame(
         {
+            "design": design,
             "replication": np.repeat(np.asarray(replications), rank),
             "dimension": np.tile(np.arange(1, rank + 1), len(replications)),
             **{name: values.reshape(-1) for name, values in profile.items()},
@@ -166,12 +164,15 @@ def _profile_rows(profile: Mapping[str, Floats], replications: range) -> pd.Data
     )
 
 
-def _fit_rows(empirical_tail: Floats, method: Any, replications: range) -> pd.DataFrame:
+def _fit_frame(
+    empirical_tail: Floats, method: FitMethod, design: str, replications: range
+) -> pd.DataFrame:
     # The fit wants tails from d = 0 on and does not look at that first entry.
     tails = np.concatenate([empirical_tail[..., :1], empirical_tail], axis=-1)
     coefficient = fit_coefficient(tails, method=method)
     return pd.DataFrame(
         {
+            "design": design,
             "replication": np.asarray(replications),
             "coefficient": coefficient,
             "r_squared": goodness_of_fit(tails, coefficient),

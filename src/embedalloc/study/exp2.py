@@ -4,7 +4,7 @@ All dimensions come from one eigen-decomposition per replication; the training a
 sample are drawn through their sufficient statistics (category means and within scatter).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +16,16 @@ from embedalloc.study.latent import (
     LatentDraw,
     descending_eigh,
     draw_counts,
-    draw_latent,
+    draw_latents,
     draw_within_scatter,
+    mean_errors,
     singular_value_law,
-    stack_draws,
 )
 from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
-#: Replications computed together; bounds memory and does not change any number.
-STACK = 100
+#: Replications computed together: few enough for the cache; changes no number.
+STACK = 20
 
 PROFILES = Contract(
     "exp2_profiles",
@@ -69,63 +69,53 @@ def simulate(
 ) -> pd.DataFrame:
     """Return profiles over d for replications first … last − 1 of one sample size."""
     spectrum = singular_value_law(settings["spectrum"], settings["latent_rank"])
-    frames = []
+    stacks = []
     for start in range(first, last, STACK):
         replications = range(start, min(start + STACK, last))
-        draws = [
-            _draw(settings, spectrum, observations, stream(seed, "exp2", observations, r))
-            for r in replications
-        ]
-        profile = error_profiles(
-            stack_draws([latent for latent, _ in draws]),
-            _stack_samples([samples for _, samples in draws]),
-            spectrum,
-            settings["noise"],
-        )
-        rank = len(spectrum)
-        frames.append(
-            pd.DataFrame(
-                {
-                    "observations": observations,
-                    "replication": np.repeat(np.asarray(replications), rank),
-                    "dimension": np.tile(np.arange(1, rank + 1), len(replications)),
-                    **{name: values.reshape(-1) for name, values in profile.items()},
-                }
-            )
-        )
-    return pd.concat(frames, ignore_index=True)[list(PROFILES.columns)]
+        rngs = [stream(seed, "exp2", observations, replication) for replication in replications]
+        draw, samples = _draw(settings, spectrum, observations, rngs)
+        stacks.append(error_profiles(draw, samples, spectrum, settings["noise"]))
+    rank = len(spectrum)
+    return pd.DataFrame(
+        {
+            "observations": observations,
+            "replication": np.repeat(np.arange(first, last), rank),
+            "dimension": np.tile(np.arange(1, rank + 1), last - first),
+            **{
+                name: np.concatenate([stack[name].reshape(-1) for stack in stacks])
+                for name in stacks[0]
+            },
+        }
+    )
 
 
 def _draw(
-    settings: Mapping[str, Any], spectrum: Floats, observations: int, rng: np.random.Generator
+    settings: Mapping[str, Any],
+    spectrum: Floats,
+    observations: int,
+    rngs: Sequence[np.random.Generator],
 ) -> tuple[LatentDraw, Samples]:
+    """Draw one replication per generator, with a training and a test sample."""
     noise, rank = settings["noise"], len(spectrum)
-    draw = draw_latent(
-        rng,
+    draw = draw_latents(
+        rngs,
         spectrum=spectrum,
         cardinality=settings["cardinality"],
         observations=observations,
         concentration=settings["concentration"],
         noise=noise,
     )
-    training_scatter = draw_within_scatter(rng, draw.counts, rank, noise)
-    # NOTE[PAPER] exp2-test: the test sample follows the law of the training sample, with the
-    # same category probabilities.
-    counts = draw_counts(rng, draw.probabilities, settings["test_observations"])
-    errors = rng.standard_normal(draw.latent.shape) * (noise / np.sqrt(counts))[:, None]
-    test_scatter = draw_within_scatter(rng, counts, rank, noise)
-    return draw, Samples(
-        np.array(training_scatter), np.array(test_scatter), counts, draw.latent + errors
-    )
-
-
-def _stack_samples(samples: list[Samples]) -> Samples:
-    return Samples(
-        np.array([s.training_scatter for s in samples]),
-        np.array([s.test_scatter for s in samples]),
-        np.stack([s.test_counts for s in samples]),
-        np.stack([s.test_means for s in samples]),
-    )
+    training_scatter, test_scatter = np.empty(len(rngs)), np.empty(len(rngs))
+    counts, errors = np.empty_like(draw.counts), np.empty_like(draw.latent)
+    for i, rng in enumerate(rngs):
+        training_scatter[i] = draw_within_scatter(rng, draw.counts[i], rank, noise)
+        # NOTE[PAPER] exp2-test: the test sample follows the law of the training sample, with the
+        # same category probabilities.
+        counts[i] = draw_counts(rng, draw.probabilities[i], settings["test_observations"])
+        rng.standard_normal(out=errors[i])
+        test_scatter[i] = draw_within_scatter(rng, counts[i], rank, noise)
+    test_means = draw.latent + mean_errors(errors, counts, noise)
+    return draw, Samples(training_scatter, test_scatter, counts, test_means)
 
 
 def error_profiles(

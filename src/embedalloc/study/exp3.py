@@ -4,7 +4,7 @@ In every replication all predictors are decomposed once and all features enter o
 an allocation only selects which leading features the read-out may use.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from embedalloc.heuristics import Leftover, cardinality, equal, proposed, spectral_mass
-from embedalloc.problem import Floats
+from embedalloc.allocation import proposed_dimensions
+from embedalloc.heuristics import Leftover, proportional_dimensions
+from embedalloc.problem import BudgetProblem, Floats, Ints, build_problem
 from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit, spectral_tails
 from embedalloc.study.latent import (
     LatentDraw,
     descending_eigh,
-    draw_latent,
+    draw_latents,
     response_weights,
     singular_value_law,
 )
@@ -62,6 +63,30 @@ PREDICTORS = Contract(
     },
     key=("observations", "replication", "predictor"),
 )
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one replication draws.
+
+    Attributes
+    ----------
+    draws
+        Per predictor the latent matrix and its estimate.
+    categories, errors
+        The training rows: categories per predictor, and the noise of y.
+    test_categories, test_noise
+        The same of the independent test rows.
+    response_noise
+        Standard deviation of y given the categories.
+    """
+
+    draws: Sequence[LatentDraw]
+    categories: Sequence[NDArray[np.intp]]
+    errors: Floats
+    test_categories: tuple[NDArray[np.intp], ...]
+    test_noise: Floats
+    response_noise: float
 
 
 @dataclass(frozen=True)
@@ -120,7 +145,8 @@ def simulate(
     Neither budget nor rule is part of the random stream: all rules at all budgets face the same
     data.
     """
-    blind = {budget: blind_allocations(settings, budget) for budget in budgets}
+    problems = [budget_problem(settings, budget) for budget in budgets]
+    blind = [(problem, blind_allocations(problem)) for problem in problems]
     frames = [
         _simulate_some(settings, seed, observations, blind, range(start, min(start + STACK, last)))
         for start in range(first, last, STACK)
@@ -133,32 +159,33 @@ def _simulate_some(
     settings: Mapping[str, Any],
     seed: int,
     observations: int,
-    blind: Mapping[int, Choice],
+    blind: Sequence[tuple[BudgetProblem, Choice]],
     replications: range,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows of a few replications; as frames they take little memory."""
     performance, predictors = [], []
-    for replication in replications:
-        rng = stream(seed, "exp3", observations, replication)
-        drawn = draw_replication(settings, observations, rng)
+    rngs = [stream(seed, "exp3", observations, replication) for replication in replications]
+    samples = draw_samples(settings, observations, rngs)
+    for replication, sample in zip(replications, samples, strict=True):
+        drawn = summarise(sample)
         place = {"observations": observations, "replication": replication}
         about = predictor_rows(drawn, settings["coefficient_fit"])
         chosen = {
-            budget: informed_allocations(settings, about, budget) | blind[budget]
-            for budget in blind
+            problem.budget: informed_allocations(problem, about) | choice
+            for problem, choice in blind
         }
         predictors += [place | row for row in about]
         performance += [place | row for row in _performance_rows(drawn, chosen, settings)]
     return pd.DataFrame(performance), pd.DataFrame(predictors)
 
 
-def draw_replication(
-    settings: Mapping[str, Any], observations: int, rng: np.random.Generator
-) -> Replication:
-    """Draw predictors, one training sample of y and one test sample."""
-    draws = [
-        draw_latent(
-            rng,
+def draw_samples(
+    settings: Mapping[str, Any], observations: int, rngs: Sequence[np.random.Generator]
+) -> Iterator[Sample]:
+    """Draw for each generator the predictors, one training sample of y and one test sample."""
+    stacks = [
+        draw_latents(
+            rngs,
             spectrum=singular_value_law(predictor["spectrum"], predictor["latent_rank"]),
             cardinality=predictor["cardinality"],
             observations=observations,
@@ -167,6 +194,17 @@ def draw_replication(
         )
         for predictor in settings["predictors"]
     ]
+    for i, rng in enumerate(rngs):
+        yield _draw_rows(settings, observations, [stack[i] for stack in stacks], rng)
+
+
+def _draw_rows(
+    settings: Mapping[str, Any],
+    observations: int,
+    draws: Sequence[LatentDraw],
+    rng: np.random.Generator,
+) -> Sample:
+    """Draw the training and the test rows of one replication."""
     # NOTE[PAPER] exp3-sample: each predictor's counts are dealt out to the rows in random order,
     # independently of the other predictors.
     categories = [
@@ -179,22 +217,16 @@ def draw_replication(
         rng.choice(len(draw.counts), size=test_size, p=draw.probabilities) for draw in draws
     )
     test_noise = noise * rng.standard_normal(test_size)
-    return summarise(draws, categories, errors, test_categories, test_noise, noise)
+    return Sample(draws, categories, errors, test_categories, test_noise, noise)
 
 
-def summarise(
-    draws: Sequence[LatentDraw],
-    categories: Sequence[NDArray[np.intp]],
-    errors: Floats,
-    test_categories: tuple[NDArray[np.intp], ...],
-    test_noise: Floats,
-    response_noise: float,
-) -> Replication:
+def summarise(sample: Sample) -> Replication:
     """Decompose the predictors and reduce the training sample to its Gram matrix.
 
     Products of features are formed from the table of counts of each pair of categories, so the
     number of rows matters only for counting them.
     """
+    draws, categories, errors = sample.draws, sample.categories, sample.errors
     spectra = [descending_eigh(draw.means.T @ draw.means) for draw in draws]
     scores = tuple(draw.means @ vectors for draw, (_, vectors) in zip(draws, spectra, strict=True))
     betas = [draw.right @ response_weights(draw.right.shape[0]) for draw in draws]
@@ -238,9 +270,9 @@ def summarise(
         ),
         probabilities=tuple(draw.probabilities for draw in draws),
         tails=tuple(spectral_tails(np.sqrt(values)) for values, _ in spectra),
-        test_categories=test_categories,
-        test_noise=test_noise,
-        response_noise=response_noise,
+        test_categories=sample.test_categories,
+        test_noise=sample.test_noise,
+        response_noise=sample.response_noise,
     )
 
 
@@ -260,39 +292,45 @@ def predictor_rows(drawn: Replication, method: FitMethod) -> list[dict[str, Any]
     return rows
 
 
-def blind_allocations(settings: Mapping[str, Any], budget: int) -> Choice:
+def budget_problem(settings: Mapping[str, Any], budget: int) -> BudgetProblem:
+    """Return the problem that all rules solve at one budget; d_j ≤ r_j."""
+    # NOTE[PAPER] rank-cap-exp3: no rule may use more dimensions than Û_j has.
+    predictors = settings["predictors"]
+    sizes = [predictor["cardinality"] for predictor in predictors]
+    caps = [predictor["latent_rank"] for predictor in predictors]
+    return build_problem(sizes, budget, maximum=caps)
+
+
+def blind_allocations(problem: BudgetProblem) -> Choice:
     """Return the dimensions of the rules that do not look at data, by (rule, leftover)."""
-    sizes, caps = _sizes_and_caps(settings)
+    weights = {
+        "equal": np.ones(len(problem.names)),
+        "cardinality": problem.cardinalities.astype(np.float64),
+    }
     return {
-        (rule.__name__, leftover): tuple(
-            rule(sizes, budget, leftover=leftover, maximum=caps).dimensions.values()
-        )
-        for rule in (equal, cardinality)
+        (rule, leftover): _as_tuple(proportional_dimensions(problem, weights[rule], leftover))
+        for rule in weights
         for leftover in LEFTOVERS
     }
 
 
-def informed_allocations(
-    settings: Mapping[str, Any], about: Sequence[Mapping[str, Any]], budget: int
-) -> Choice:
+def informed_allocations(problem: BudgetProblem, about: Sequence[Mapping[str, Any]]) -> Choice:
     """Return the dimensions of the rules that look at the spectra, by (rule, leftover).
 
-    Algorithm 1 spends the leftover; for its rivals both readings are computed. d_j ≤ r_j.
+    Algorithm 1 spends the leftover; for its rivals both readings are computed.
     """
-    sizes, caps = _sizes_and_caps(settings)
-    coefficients, masses = ([row[key] for row in about] for key in ("coefficient", "mass"))
-    ours = proposed(sizes, budget, coefficients=coefficients, maximum=caps)
-    choice = {("proposed", "spent"): tuple(ours.dimensions.values())}
+    coefficients, masses = (
+        np.array([row[key] for row in about]) for key in ("coefficient", "mass")
+    )
+    choice = {("proposed", "spent"): _as_tuple(proposed_dimensions(problem, coefficients))}
     for leftover in LEFTOVERS:
-        rival = spectral_mass(sizes, budget, masses=masses, leftover=leftover, maximum=caps)
-        choice["spectral_mass", leftover] = tuple(rival.dimensions.values())
+        rival = proportional_dimensions(problem, masses, leftover)
+        choice["spectral_mass", leftover] = _as_tuple(rival)
     return choice
 
 
-def _sizes_and_caps(settings: Mapping[str, Any]) -> tuple[list[int], list[int]]:
-    # NOTE[PAPER] rank-cap-exp3: no rule may use more dimensions than Û_j has.
-    predictors = settings["predictors"]
-    return [p["cardinality"] for p in predictors], [p["latent_rank"] for p in predictors]
+def _as_tuple(dimensions: Ints) -> tuple[int, ...]:
+    return tuple(dimensions.tolist())
 
 
 def evaluate(
@@ -303,8 +341,8 @@ def evaluate(
     One entry per allocation: the expected squared error (risk), that on the test sample, and
     the expected squared error if beta were known.
     """
-    used = np.array([_selected(drawn, dimensions) for dimensions in chosen])
-    weights = np.array([_readout_weights(drawn, features, ridge) for features in used])
+    used = _selected(drawn, chosen)
+    weights = _readout_weights(drawn, used, ridge)
     intercepts = drawn.response_mean - (weights * drawn.feature_means).sum(axis=1)
     deviations = _deviations(drawn, weights)
     residuals = intercepts[:, None] - drawn.test_noise
@@ -318,24 +356,30 @@ def evaluate(
     }
 
 
-def _selected(drawn: Replication, dimensions: Sequence[int]) -> NDArray[np.bool_]:
-    """Return which features an allocation uses."""
-    return np.concatenate(
-        [np.arange(score.shape[1]) < d for score, d in zip(drawn.scores, dimensions, strict=True)]
-    )
+def _selected(drawn: Replication, chosen: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+    """Return which features each allocation uses, shape (allocations, features)."""
+    ranks = [score.shape[1] for score in drawn.scores]
+    owner = np.repeat(np.arange(len(ranks)), ranks)
+    place = np.concatenate([np.arange(rank) for rank in ranks])
+    return place < np.asarray(chosen)[:, owner]
 
 
-def _readout_weights(drawn: Replication, features: NDArray[np.bool_], ridge: float) -> Floats:
+def _readout_weights(drawn: Replication, used: NDArray[np.bool_], ridge: float) -> Floats:
     """Return least-squares weights, zero for unused features; the intercept is free.
 
-    The ridge is a share of the mean diagonal of the Gram matrix of the features in use.
+    The ridge is a share of the mean diagonal of the Gram matrix of the features in use. Systems
+    of the same size are solved in one call, each by itself.
     """
     # NOTE[PAPER] exp3-readout: the paper does not say how y is predicted.
-    used = np.flatnonzero(features)
-    block = drawn.gram[np.ix_(used, used)]
-    block = block + np.eye(len(used)) * (ridge * np.trace(block) / len(used))
-    weights = np.zeros(len(features))
-    weights[used] = np.linalg.solve(block, drawn.moment[used])
+    weights, sizes = np.zeros(used.shape), used.sum(axis=1)
+    for size in np.unique(sizes):
+        rows = np.flatnonzero(sizes == size)
+        features = np.nonzero(used[rows])[1].reshape(len(rows), size)
+        blocks = drawn.gram[features[:, :, None], features[:, None, :]]
+        diagonals = np.einsum("...ii->...i", blocks)  # a view
+        diagonals += ridge * diagonals.sum(axis=-1, keepdims=True) / size
+        solved = np.linalg.solve(blocks, drawn.moment[features][..., None])
+        weights[rows[:, None], features] = solved[..., 0]
     return weights
 
 
@@ -370,7 +414,7 @@ def _performance_rows(
     different = sorted({dimensions for choice in chosen.values() for dimensions in choice.values()})
     errors = evaluate(drawn, different, settings["ridge"])
     position = {dimensions: i for i, dimensions in enumerate(different)}
-    sizes, _ = _sizes_and_caps(settings)
+    sizes = [predictor["cardinality"] for predictor in settings["predictors"]]
     return [
         {
             "budget": budget,

@@ -42,7 +42,7 @@ def _logged(path: Path) -> Iterator[None]:
             print(f"error: {error}", file=log)
             raise SystemExit(1) from None
         seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
-        print(f"done in {seconds:.1f} s, {cpu:.1f} s of CPU time", file=log)
+        print(f"done in {seconds:.1f} s, {cpu:.2f} s of CPU time", file=log)
 
 
 def _end_with_parent(interval: float = 0.5) -> None:

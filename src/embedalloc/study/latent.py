@@ -6,7 +6,7 @@ therefore does not depend on the number of observations.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,10 @@ class LatentDraw:
     counts: Ints
     means: Floats
 
+    def __getitem__(self, replication: int) -> "LatentDraw":
+        """Return one replication of a stack."""
+        return LatentDraw(*(getattr(self, field.name)[replication] for field in fields(self)))
+
 
 def singular_value_law(law: Mapping[str, Any], latent_rank: int) -> Floats:
     """Return σ_1 … σ_r of a decay law: scale k^-rate or scale e^(-rate (k - offset))."""
@@ -56,18 +60,30 @@ def draw_counts(rng: np.random.Generator, probabilities: Floats, observations: i
     return 1 + rng.multinomial(observations - size, probabilities)
 
 
-def draw_matrix(
-    rng: np.random.Generator, spectrum: Floats, cardinality: int
-) -> tuple[Floats, Floats]:
-    """Draw U = Q₁ diag(σ) Q₂' with random orthonormal factors, eq. (4); also return Q₂."""
+def latent_matrices(left: Floats, right: Floats, spectrum: Floats) -> tuple[Floats, Floats]:
+    """Return U = Q₁ diag(σ) Q₂', eq. (4), and Q₂, from normal draws for both factors.
+
+    Parameters
+    ----------
+    left, right
+        Standard normal, shapes (..., N, r) and (..., r, r); their orthonormal factors are Q₁ and
+        Q₂.
+    spectrum
+        Singular values of U.
+    """
+    right = np.linalg.qr(right)[0]
+    return (np.linalg.qr(left)[0] * spectrum) @ right.mT, right
+
+
+def draw_matrix(rng: np.random.Generator, spectrum: Floats, cardinality: int) -> Floats:
+    """Draw one U = Q₁ diag(σ) Q₂', eq. (4)."""
     rank = len(spectrum)
-    left, _ = np.linalg.qr(rng.standard_normal((cardinality, rank)))
-    right, _ = np.linalg.qr(rng.standard_normal((rank, rank)))
-    return (left * spectrum) @ right.T, right
+    left = rng.standard_normal((cardinality, rank))
+    return latent_matrices(left, rng.standard_normal((rank, rank)), spectrum)[0]
 
 
-def draw_latent(
-    rng: np.random.Generator,
+def draw_latents(
+    rngs: Sequence[np.random.Generator],
     *,
     spectrum: Floats,
     cardinality: int,
@@ -75,23 +91,31 @@ def draw_latent(
     concentration: float,
     noise: float,
 ) -> LatentDraw:
-    """Draw U = Q₁ diag(σ) Q₂', category counts and category means, eqs. (3) and (4)."""
-    rank = len(spectrum)
-    latent, right = draw_matrix(rng, spectrum, cardinality)
-    probabilities = rng.dirichlet(np.full(cardinality, concentration))
-    counts = draw_counts(rng, probabilities, observations)
-    errors = rng.standard_normal((cardinality, rank)) * (noise / np.sqrt(counts))[:, None]
-    return LatentDraw(latent, right, probabilities, counts, latent + errors)
+    """Draw U = Q₁ diag(σ) Q₂', category counts and category means, eqs. (3) and (4).
+
+    One replication per generator, stacked. Each takes from its own generator what it would take
+    alone; only the linear algebra is done for all at once, matrix by matrix.
+    """
+    rank, size = len(spectrum), len(rngs)
+    left, right = np.empty((size, cardinality, rank)), np.empty((size, rank, rank))
+    probabilities = np.empty((size, cardinality))
+    counts = np.empty((size, cardinality), dtype=np.int64)
+    errors = np.empty((size, cardinality, rank))
+    concentrations = np.full(cardinality, concentration)
+    for i, rng in enumerate(rngs):
+        rng.standard_normal(out=left[i])
+        rng.standard_normal(out=right[i])
+        probabilities[i] = rng.dirichlet(concentrations)
+        counts[i] = draw_counts(rng, probabilities[i], observations)
+        rng.standard_normal(out=errors[i])
+    latent, right = latent_matrices(left, right, spectrum)
+    means = latent + mean_errors(errors, counts, noise)
+    return LatentDraw(latent, right, probabilities, counts, means)
 
 
-def stack_draws(draws: Sequence[LatentDraw]) -> LatentDraw:
-    """Stack single draws along a new first axis."""
-    return LatentDraw(
-        *(
-            np.stack([getattr(draw, name) for draw in draws])
-            for name in ("latent", "right", "probabilities", "counts", "means")
-        )
-    )
+def mean_errors(errors: Floats, counts: Ints, noise: float) -> Floats:
+    """Scale standard normal errors, shape (..., N, r), to those of means of n_c samples."""
+    return errors * (noise / np.sqrt(counts))[..., None]
 
 
 def draw_within_scatter(rng: np.random.Generator, counts: Ints, rank: int, noise: float) -> float:

@@ -108,7 +108,7 @@ class PlainTraining:
 
     def predict(self, rows: Rows) -> Floats:
         """Return the probability of label 1 for each row, without dropout."""
-        codes, numbers, _ = _tensors(rows, torch.float64)
+        codes, numbers, _ = tensors(rows, torch.float64)
         with torch.no_grad():
             probabilities: Floats = torch.sigmoid(self.model(codes, numbers)).numpy()
         return probabilities
@@ -128,10 +128,10 @@ def train_plain(
     """
     settings = settings or TrainingSettings()
     model = PlainNetwork(shape, weights)
-    adam = _adam(model, settings)
+    adam = adam_for(model, settings)
     loss = nn.BCEWithLogitsLoss()
-    codes, numbers, labels = _tensors(training, torch.float64)
-    held_codes, held_numbers, held_labels = _tensors(validation, torch.float64)
+    codes, numbers, labels = tensors(training, torch.float64)
+    held_codes, held_numbers, held_labels = tensors(validation, torch.float64)
     scale = 1 / (1 - plan.dropout)
     best, best_epoch, best_state = math.inf, 0, _copy_of_state(model)
     history = []
@@ -201,9 +201,9 @@ def _epoch_times(
     shape: NetworkShape, weights: Floats, rows: Rows, settings: TrainingSettings, epochs: int
 ) -> list[EpochSeconds]:
     model = PlainNetwork(shape, weights, dropout=settings.dropout, dtype=torch.float32)
-    adam = _adam(model, settings)
+    adam = adam_for(model, settings)
     loss = nn.BCEWithLogitsLoss()
-    data = TensorDataset(*_tensors(rows, torch.float32))
+    data = TensorDataset(*tensors(rows, torch.float32))
     loader = DataLoader(data, batch_size=settings.batch, shuffle=True)
     times = []
     for _ in range(epochs):
@@ -216,7 +216,8 @@ def _epoch_times(
     return times
 
 
-def _adam(model: PlainNetwork, settings: TrainingSettings) -> torch.optim.Adam:
+def adam_for(model: PlainNetwork, settings: TrainingSettings) -> torch.optim.Adam:
+    """Return Adam for all parameters of a model."""
     return torch.optim.Adam(
         model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
@@ -226,8 +227,8 @@ def _copy_of_state(model: PlainNetwork) -> dict[str, Tensor]:
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 
-def _tensors(rows: Rows, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """Codes, numbers and labels as tensors; labels that are missing count as 0."""
+def tensors(rows: Rows, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
+    """Return codes, numbers and labels as tensors; labels that are missing count as 0."""
     labels = np.zeros(len(rows.codes)) if rows.labels is None else rows.labels
     return (
         torch.tensor(rows.codes),

@@ -38,7 +38,7 @@ def simulate(settings: Mapping[str, Any], *, seed: int) -> pd.DataFrame:
     frames = []
     for replication in range(settings["replications"]):
         rng = stream(seed, "theory", "approximation", replication)
-        table, _ = draw_matrix(rng, spectrum, size)
+        table = draw_matrix(rng, spectrum, size)
         drawn = rng.dirichlet(np.full(size, settings["concentration"]))
         for balance, probabilities in zip(BALANCES, (np.full(size, 1 / size), drawn), strict=True):
             errors = approximation_errors(table, probabilities)

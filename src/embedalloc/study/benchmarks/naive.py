@@ -1,11 +1,23 @@
 """Literal, slow versions of the allocation rules: the second witness for the fast ones."""
 
 import itertools
+from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+#: How much the step of predictor j at dimension d is worth.
+Worth = Callable[[int, int], float]
 
 
-def give_back(dimensions, lower, costs, budget, worth, step=1):
+def give_back(
+    dimensions: Sequence[int],
+    lower: Sequence[int],
+    costs: ArrayLike,
+    budget: int,
+    worth: Worth,
+    step: int = 1,
+) -> list[int]:
     """Remove the step worth least until the budget holds; look at every predictor every time."""
     d = list(dimensions)
     while np.dot(costs, d) > budget:
@@ -15,7 +27,14 @@ def give_back(dimensions, lower, costs, budget, worth, step=1):
     return d
 
 
-def spend(dimensions, upper, costs, budget, worth, step=1):
+def spend(
+    dimensions: Sequence[int],
+    upper: Sequence[int],
+    costs: Sequence[int],
+    budget: int,
+    worth: Worth,
+    step: int = 1,
+) -> list[int]:
     """Add the step worth most that fits; look at every predictor every time."""
     d = list(dimensions)
     while True:
@@ -27,7 +46,15 @@ def spend(dimensions, upper, costs, budget, worth, step=1):
         d[j] += step
 
 
-def proposed(a, cardinalities, budget, *, lower=None, upper=None, step=1):
+def proposed(
+    a: ArrayLike,
+    cardinalities: ArrayLike,
+    budget: int,
+    *,
+    lower: Sequence[int] | None = None,
+    upper: Sequence[int] | None = None,
+    step: int = 1,
+) -> list[int]:
     """Algorithm 1, steps 3 and 4, written out."""
     a, n = np.asarray(a, float), np.asarray(cardinalities)
     lower = [1] * len(n) if lower is None else lower
@@ -38,14 +65,20 @@ def proposed(a, cardinalities, budget, *, lower=None, upper=None, step=1):
         for t, lo, up in zip(target, lower, upper, strict=True)
     ]
 
-    def worth(j, dim):
-        return a[j] / (n[j] * dim * (dim + step)) if dim else np.inf
+    def worth(j: int, dim: int) -> float:
+        return float(a[j] / (n[j] * dim * (dim + step))) if dim else np.inf
 
-    return spend(give_back(d, lower, n, budget, worth, step), upper, n, budget, worth, step)
+    kept = give_back(d, lower, n, budget, worth, step)
+    return spend(kept, upper, n.tolist(), budget, worth, step)
 
 
-def best_by_listing(curves, costs, budget, ranges):
-    """Least total error over every allocation that the budget can pay."""
+def best_by_listing(
+    curves: Sequence[Sequence[float]],
+    costs: ArrayLike,
+    budget: int,
+    ranges: Sequence[Sequence[int]],
+) -> float:
+    """Return the least total error over every allocation that the budget can pay."""
     best = np.inf
     for dims in itertools.product(*ranges):
         if np.dot(costs, dims) <= budget:

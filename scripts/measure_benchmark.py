@@ -1,0 +1,20 @@
+"""Measure one row of the table of benchmarks."""
+
+from typing import Any
+
+from embedalloc.study.benchmarks.measure import MEASUREMENTS
+from embedalloc.study.benchmarks.works import run
+from embedalloc.study.job import job
+from embedalloc.study.tables import write_table
+
+
+def main(cell: dict[str, Any], measurements: str) -> None:
+    """Run the contestants; nothing is written unless they agree."""
+    frame = run(**cell)
+    write_table(measurements, frame, MEASUREMENTS, settings=cell, seed=1)
+    print(frame.to_string())
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        main(snakemake.params.cell, **snakemake.output)

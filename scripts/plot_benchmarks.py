@@ -1,0 +1,121 @@
+"""Draw figure benchmarks: CPU time over sizes with fitted exponents, and ratios with aims."""
+
+from typing import NamedTuple
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from embedalloc.study.benchmarks.measure import MEASUREMENTS, OURS
+from embedalloc.study.benchmarks.summary import PEAK, PRODUCT, RATIO_AIMS, growth, ratio
+from embedalloc.study.job import job
+from embedalloc.study.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    Look,
+    new_figure,
+    save_figure,
+)
+from embedalloc.study.tables import read_tables
+
+LOOKS = {
+    OURS: Look("ours", BLUE, "o"),
+    "ours, two processes": Look("ours, two processes", SKY, "."),
+    "literal": Look("literal", VERMILLION, "s"),
+    "numpy SVD": Look("numpy SVD", VERMILLION, "s"),
+    "scipy svdvals": Look("scipy svdvals", ORANGE, "^"),
+    "randomized SVD": Look("randomized SVD", PURPLE, "D"),
+    PRODUCT: Look("one product", BLACK, "+"),
+    PEAK: Look("square product", GREY, "x"),
+    "naive scan": Look("naive scan", VERMILLION, "s"),
+    "scipy milp": Look("scipy milp", ORANGE, "^"),
+    "scipy SLSQP": Look("scipy SLSQP", PURPLE, "D"),
+    "DataLoader": Look("DataLoader", VERMILLION, "s"),
+    "tensor slicing": Look("tensor slicing", ORANGE, "^"),
+    "torch.func.vmap": Look("torch.func.vmap", GREEN, "D"),
+}
+LINES = ("-", "--", ":")
+
+
+class Panel(NamedTuple):
+    """Where a panel's curves come from: cases of a work and their names in the legend."""
+
+    work: str
+    cases: dict[str, str]
+    title: str
+    unit: str
+
+
+PANELS = (
+    Panel("sample_size", {"exp1": "Exp. 1", "exp2": "Exp. 2"}, "Experiments 1 and 2",
+          "observations $n$"),
+    Panel("dimensions", {"greedy": "greedy", "optimum": "optimum", "continuous": "real"},
+          "allocation", "predictors $m$"),
+    Panel("decomposition", {"rows": ""}, "singular values of a table", "rows $N$"),
+    Panel("decomposition", {"columns": ""}, "singular values of a table", "columns $r$"),
+    Panel("networks", {"uniform": ""}, "training, per model and epoch", "embedding parameters"),
+)  # fmt: skip
+
+
+def draw(frame: pd.DataFrame) -> Figure:
+    """Draw the five growth panels and the ratios."""
+    uniform = frame["case"].str.startswith("budget ")
+    frame = frame.assign(panel=frame["case"].mask(uniform, "uniform"))
+    figure, axes = new_figure(3, 2, height=9.0)
+    for axis, panel in zip(axes.flat, PANELS, strict=False):
+        _curves(axis, frame[frame["work"] == panel.work], panel)
+    _aims(axes[2, 1], frame)
+    return figure
+
+
+def _curves(axis: Axes, frame: pd.DataFrame, panel: Panel) -> None:
+    for line, (case, words) in zip(LINES, panel.cases.items(), strict=False):
+        mine = frame[frame["panel"] == case].assign(case=case)
+        for contestant, rows in mine.groupby("contestant", sort=False):
+            look = LOOKS[str(contestant)]
+            times = rows.groupby("size")["cpu_seconds"]
+            exponent = growth(mine, case, str(contestant))
+            label = " ".join(part for part in (look.label, words) if part)
+            label += "" if exponent is None else f": {exponent:.2f}"
+            middle = times.median()
+            axis.plot(middle.index, middle, color=look.color, marker=look.marker,
+                      linestyle=line, label=label)  # fmt: skip
+            axis.fill_between(
+                middle.index, times.min(), times.max(), color=look.color, alpha=0.15, linewidth=0
+            )
+    axis.set(xscale="log", yscale="log", title=panel.title, xlabel=panel.unit)
+    axis.set_ylabel("CPU seconds")
+    axis.legend(
+        fontsize=5.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2),
+        title="exponent, larger half of the sizes", title_fontsize=5.5,
+    )  # fmt: skip
+
+
+def _aims(axis: Axes, frame: pd.DataFrame) -> None:
+    """Draw the ratios that have an aim, with their spread, and the aims."""
+    labels = []
+    for (work, contestant), aim in RATIO_AIMS.items():
+        mine = frame[frame["work"] == work]
+        for case in mine["case"].unique():
+            sizes = mine[(mine["case"] == case) & (mine["contestant"] == contestant)]["size"]
+            found, place = ratio(mine, case, int(sizes.max()), contestant), len(labels)
+            color = BLUE if found.median >= aim else VERMILLION
+            axis.plot([found.low, found.high], [place, place], color=color, linewidth=2.5)
+            axis.plot(found.median, place, color=color, marker="o")
+            axis.plot([aim, aim], [place - 0.35, place + 0.35], color=BLACK)
+            labels.append(f"{case} / {contestant}")
+    axis.set_yticks(range(len(labels)), labels, fontsize=6)
+    axis.invert_yaxis()
+    axis.set(xscale="log", title="ratios (spread) and aims (bars)", xlabel="CPU time over ours")
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        measured = read_tables(snakemake.input.measurements, MEASUREMENTS)
+        save_figure(draw(measured), **snakemake.output)

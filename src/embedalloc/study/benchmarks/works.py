@@ -1,0 +1,35 @@
+"""All benchmarks by name."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from embedalloc.study.benchmarks import (
+    decomposition,
+    dimensions,
+    experiments,
+    networks,
+    refits,
+    sample_size,
+    table_set,
+    whole_workflow,
+)
+from embedalloc.study.benchmarks.measure import Case, measure
+
+CASES: Mapping[str, Callable[[Mapping[str, Any]], list[Case]]] = {
+    "experiments": experiments.cases,
+    "sample_size": sample_size.cases,
+    "decomposition": decomposition.cases,
+    "refits": refits.cases,
+    "networks": networks.cases,
+    "dimensions": dimensions.cases,
+    "table_set": table_set.cases,
+}
+
+
+def run(work: str, settings: Mapping[str, Any], repetitions: int) -> pd.DataFrame:
+    """Return the measurements of one benchmark; differing results raise an error."""
+    if work == "workflow":
+        return whole_workflow.measurements(settings, settings["repetitions"])
+    return measure(work, CASES[work](settings), repetitions)

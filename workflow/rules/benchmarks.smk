@@ -1,0 +1,64 @@
+# Benchmarks: the program beside its peers, in turns; not part of the paper
+# reads:  config benchmarks, and the settings of the experiments that it measures
+# writes: results/benchmarks/{work}.parquet, figures/benchmarks.md, figures/benchmarks (pdf and png)
+
+from embedalloc.study.cells import BENCHMARKS, benchmark_cell
+
+
+rule benchmarks:
+    """Times and memory beside the peers: a table and a figure of growth curves."""
+    input:
+        "figures/benchmarks.md",
+        "figures/benchmarks.pdf",
+
+
+rule measure_benchmark:
+    """Measure one row of the table, alone on the machine."""
+    input:
+        code=imports_of(f"{SCRIPTS}/measure_benchmark.py"),
+    output:
+        measurements="results/benchmarks/{work}.parquet",
+    log:
+        "results/logs/measure_benchmark/{work}.log",
+    benchmark:
+        "results/timings/measure_benchmark/{work}.tsv"
+    threads: workflow.cores
+    params:
+        cell=lambda wildcards: benchmark_cell(
+            config, wildcards.work, f"{workflow.basedir}/Snakefile"
+        ),
+    script:
+        "../../scripts/measure_benchmark.py"
+
+
+rule tabulate_benchmarks:
+    """Table of ratios with their spread and aims."""
+    input:
+        measurements=expand("results/benchmarks/{work}.parquet", work=BENCHMARKS),
+        code=imports_of(f"{SCRIPTS}/tabulate_benchmarks.py"),
+    output:
+        page="figures/benchmarks.md",
+    log:
+        "results/logs/tabulate_benchmarks.log",
+    benchmark:
+        "results/timings/tabulate_benchmarks.tsv"
+    localrule: True
+    script:
+        "../../scripts/tabulate_benchmarks.py"
+
+
+rule plot_benchmarks:
+    """Figure benchmarks: CPU time over sizes with fitted exponents, and the ratios with aims."""
+    input:
+        measurements=expand("results/benchmarks/{work}.parquet", work=BENCHMARKS),
+        code=imports_of(f"{SCRIPTS}/plot_benchmarks.py"),
+    output:
+        pdf="figures/benchmarks.pdf",
+        png="figures/benchmarks.png",
+    log:
+        "results/logs/plot_benchmarks.log",
+    benchmark:
+        "results/timings/plot_benchmarks.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_benchmarks.py"
