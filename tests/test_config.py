@@ -51,7 +51,7 @@ def test_the_default_configuration_is_valid():
             3,
             "exp3: unknown key 'replicatons'; did you mean 'replications'? allowed are budget_obs",
         ),
-        (("colour",), 1, "the configuration: unknown key 'colour'; allowed are audit, benchmarks, claims"),
+        (("colour",), 1, "the configuration: unknown key 'colour'; allowed are audit, bench"),
         (("seed",), [1], "seed: [1] must be a whole number"),
         (("exp2", "noise"), [1.0], "exp2.noise: [1.0] must be a number"),
         (("exp2", "noise"), 0.0, "exp2.noise: 0.0 must be above 0"),
