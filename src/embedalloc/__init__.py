@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
     from embedalloc.budget import BudgetSelection, select_budget, select_budget_by_holdout
     from embedalloc.convex import convex_objective, global_optimality_residual
+    from embedalloc.estimator import EmbeddingAllocator
     from embedalloc.generalisation import expected_gap, fit_gap_scaling, measure_gap
     from embedalloc.heuristics import ALLOCATION_RULES, allocation_rule
     from embedalloc.linear import Parameters, Penalties, Sample, rotate, transform
     from embedalloc.optimum import optimal_dimensions
     from embedalloc.problem import BudgetError
+    from embedalloc.report import Report
     from embedalloc.spectra import fit_coefficient, goodness_of_fit, singular_values, spectral_tails
 
 _HOMES = {
@@ -30,8 +32,10 @@ _HOMES = {
     "AuditError": "audit",
     "BudgetError": "problem",
     "BudgetSelection": "budget",
+    "EmbeddingAllocator": "estimator",
     "Parameters": "linear",
     "Penalties": "linear",
+    "Report": "report",
     "Sample": "linear",
     "allocation_rule": "heuristics",
     "approximation_error": "approximation",
@@ -71,8 +75,10 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "BudgetSelection",
+    "EmbeddingAllocator",
     "Parameters",
     "Penalties",
+    "Report",
     "Sample",
     "allocation_rule",
     "approximation_error",
