@@ -329,14 +329,11 @@ def decide_screened(case: Case, evidence: ScreeningEvidence, budget: int) -> Out
             break
     chosen = min(candidates, key=lambda each: each.loss)
     halves = [
-        chosen.allocation
-        if chosen.label == "equal"
-        else _share_by_relevance(case, half, chosen.dropped, budget)
-        for half in evidence.half_relevances
+        _share_by_relevance(case, half, chosen.dropped, budget) for half in evidence.half_relevances
     ]
     return Outcome(
         replace(chosen.allocation, allocation_rule="screened"),
-        spread=_spread([chosen.allocation, *halves]),
+        spread=None if chosen.label == "equal" else _spread([chosen.allocation, *halves]),
         coefficients=evidence.relevance,
         spectrum=evidence.spectrum,
         screening=evidence,

@@ -170,7 +170,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         data = sample_rows(everything, whole_number(self.max_rows, "max_rows", least=20), seed=seed)
         count = _Counter(self.progress)
-        others = {
+        others: dict[str, Any] = {
             "limits": limits,
             "pilots": whole_number(self.pilots, "pilots", least=1),
             "seed": seed,

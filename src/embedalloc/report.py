@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from embedalloc.allocation import Allocation
 from embedalloc.data_rules import Candidate, Limits, Outcome
 from embedalloc.screening import DropPath
 from embedalloc.tabular_data import FieldData, TaskKind
@@ -30,7 +29,7 @@ SMALLEST_SPECTRUM_CHANGE = 0.1
 LARGEST_SPECTRUM_CORRELATION = 0.99
 
 _WIDTH = 80
-_BAR = 12
+_BAR = 10
 _BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
@@ -143,20 +142,23 @@ class Report:
         return "\n".join([*self._table(), "", *self._facts(), "", *self._last_words()])
 
     def _table(self) -> list[str]:
-        width = min(max(5, *(len(each.name) for each in self.fields)), 20)
-        largest = max((each.share for each in self.fields), default=0.0)
-        lines = [
-            f"{'field':<{width}} {'levels':>7} {'dim':>4} {'range':>6} {'params':>9}  "
-            f"{'':<{_BAR}} why"
-        ]
+        has_value = any(each.value is not None for each in self.fields)
+        fixed_width = 31 + _BAR + (8 if has_value else 0)
+        why = max(len(each.why) for each in self.fields)
+        longest = max(5, *(len(each.name) for each in self.fields))
+        width = max(8, min(longest, _WIDTH - fixed_width - why))
+        largest = max(each.share for each in self.fields)
+        worth = f"{'worth':>7} " if has_value else ""
+        header = f"{'levels':>7} {'dim':>4} {'range':>6} {'params':>9} {'':<{_BAR}} {worth}why"
+        lines = [f"{'field':<{width}} {header}"]
         for each in self.fields:
             spread = "" if each.smallest is None else _range(each.smallest, each.largest)
             bar = _bar(each.share / largest if largest else 0.0)
-            start = (
+            worth = "" if not has_value else f"{_percent(each.value):>7} "
+            lines.append(
                 f"{_short(each.name, width):<{width}} {each.levels:>7,} {each.dimension:>4,} "
-                f"{spread:>6} {each.parameters:>9,}  {bar:<{_BAR}} "
+                f"{spread:>6} {each.parameters:>9,} {bar:<{_BAR}} {worth}{each.why}".rstrip()
             )
-            lines.append((start + _short(each.why, max(_WIDTH - len(start), 8))).rstrip())
         return lines
 
     def _facts(self) -> list[str]:
@@ -229,7 +231,7 @@ def write_report(
         By field, the rows in which it is not missing.
     """
     allocation, screening = outcome.allocation, outcome.screening
-    upper = limits.maximum | limits.fixed
+    upper = {**limits.maximum, **limits.fixed}
     binds = sum(upper[n] * c for n, c in allocation.cardinalities.items()) > allocation.budget
     gain, errors = _winner_gain(outcome.candidates)
     headroom = screening.headroom if screening else None
@@ -361,29 +363,30 @@ def _field(name: str, outcome: Outcome, limits: Limits, present: int) -> FieldRe
         largest=high,
         value=value,
         next_value=next_value,
-        why=_why(name, outcome, limits, value),
+        why=_why(name, outcome, limits),
     )
 
 
-def _why(name: str, outcome: Outcome, limits: Limits, value: float | None) -> str:
+def _why(name: str, outcome: Outcome, limits: Limits) -> str:
     dimension = outcome.allocation.dimensions[name]
-    levels = outcome.allocation.cardinalities[name]
     if name in limits.fixed:
         return "fixed by you"
     if dimension == 0:
         return "dropped: no signal" if name in limits.droppable else "not affordable"
-    signal = "" if value is None else f"worth {_percent(value)}"
-    if dimension >= levels - 1:
-        return ", ".join(filter(None, ["full rank", signal]))
+    if dimension >= outcome.allocation.cardinalities[name] - 1:
+        return "full rank"
     if dimension >= limits.maximum[name]:
-        return ", ".join(filter(None, ["at your maximum", signal]))
+        return "at your maximum"
     if dimension <= max(limits.minimum[name], limits.multiple_of):
-        return ", ".join(filter(None, ["at the minimum", signal]))
-    return signal or "by the rule"
+        return "at the minimum"
+    if outcome.candidates:
+        chosen = min(outcome.candidates, key=lambda each: each.loss)
+        return "equal" if chosen.label == "equal" else "by relevance"
+    return "by the rule"
 
 
-def _percent(share: float) -> str:
-    text = f"{100 * share:.1f} %"
+def _percent(share: float | None) -> str:
+    text = "" if share is None else f"{100 * share:.1f} %"
     return "0.0 %" if text == "-0.0 %" else text
 
 

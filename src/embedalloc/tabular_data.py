@@ -265,7 +265,7 @@ def learn_encoding(
 
 
 def canonical_codes(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Codes], Rows]:
-    """Number the levels of every field from 1 and order the rows, by the data alone.
+    """Give levels numbers from 1, and rows an order, that the data alone decide.
 
     A row's fingerprint starts from its numbers and target; a level's is the sum of its rows'
     fingerprints and its row count; rows then take in the fingerprints of their levels, and so on

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -126,7 +127,9 @@ class TabularModel:
         wanted = torch.from_numpy(target)
         parts = [
             row_losses(self._head(some), goal, self.task)
-            for some, goal in zip(pre_activation.split(CHUNK), wanted.split(CHUNK), strict=True)
+            for some, goal in zip(
+                torch.split(pre_activation, CHUNK), torch.split(wanted, CHUNK), strict=True
+            )
         ]
         return torch.cat(parts).double().numpy()
 
@@ -228,7 +231,7 @@ def _initial_model(
         counts = np.bincount(data.codes[data.names.index(name)], minlength=levels)
         frequencies[name] = torch.tensor(counts / max(len(data), 1), dtype=torch.float32)
     layers = []
-    for depth, (fan_in, fan_out) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+    for depth, (fan_in, fan_out) in enumerate(pairwise(widths)):
         limit = 1 / math.sqrt(fan_in)
         weights = uniform(fan_in, fan_out, limit, "layer", depth)
         layers.append((weights, uniform(1, fan_out, limit, "bias", depth)[0]))
@@ -340,7 +343,7 @@ def _step(
     outputs = _after_first_layer(hidden, model.layers)
     loss = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task).mean()
     adam.zero_grad()
-    loss.backward()
+    torch.autograd.backward(loss)
     adam.step()
 
 
