@@ -227,18 +227,18 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         if hasattr(X, "to_pandas"):
             X = X.to_pandas()
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        fewest = 2 if reset else 1
         if not isinstance(X, pd.DataFrame):
-            values = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=2)
-            names = [f"x{j}" for j in range(values.shape[1])]
+            values = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=fewest)
             validate_data(self, values, reset=reset, skip_check_array=True)
-            return pd.DataFrame(values, columns=names)
+            return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+        validate_data(self, X, reset=reset, skip_check_array=True)
         frame = X.set_axis([str(name) for name in X.columns], axis="columns")
         twice = frame.columns[frame.columns.duplicated()]
         if len(twice):
             raise DataError(f"column {twice[0]!r} is there twice; names must differ")
-        if len(frame) < 2:
-            raise DataError(f"{len(frame)} sample(s) are too few; a minimum of 2 is required")
+        if len(frame) < fewest:
+            raise DataError(f"{len(frame)} sample(s), while a minimum of {fewest} is required")
         return frame
 
     def _limits(self, data: FieldData) -> Limits:

@@ -12,7 +12,7 @@ is put back.
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -273,78 +273,108 @@ def _fit(
     rng: np.random.Generator,
     settings: TabularSettings,
 ) -> TabularModel:
-    """Train the model's tensors in place and return it with the best epoch's weights."""
-    parameters = _parameters(model)
-    # Fused and dense: with batches of thousands this beats updating touched rows only, even for
-    # tables of 100,000 levels.
-    adam = torch.optim.Adam(parameters, lr=settings.learning_rate, fused=True)
+    """Train from the model's values and return it with the best epoch's weights."""
+    weights = _FlatWeights(model)
+    adam = _Adam(weights.values, settings.learning_rate)
+    codes = [training.codes[training.names.index(name)] for name in model.tables]
     batch = batch_size(len(training))
-    best, best_epoch, kept = math.inf, 0, [value.detach().clone() for value in parameters]
+    best, best_epoch, kept = math.inf, 0, weights.values.clone()
     history: list[float] = []
     for epoch in range(1, settings.epochs + 1):
         order = rng.permutation(len(training))
         for begin in range(0, len(order), batch):
-            _step(model, training, order[begin : begin + batch], adam)
-        with torch.no_grad():
-            _fill_absent_levels(model)
-            history.append(float(model.losses(validation).mean()))
-            if history[-1] < best:
-                best, best_epoch = history[-1], epoch
-                for copy, value in zip(kept, parameters, strict=True):
-                    copy.copy_(value)
-            elif epoch - best_epoch >= settings.patience:
-                break
-    with torch.no_grad():
-        for value, copy in zip(parameters, kept, strict=True):
-            value.requires_grad_(False).copy_(copy)
-            value.grad = None
-    return TabularModel(
-        **{name: getattr(model, name) for name in _KEPT_PARTS},
-        history=tuple(history),
-        validation_losses=model.losses(validation),
-    )
+            rows = order[begin : begin + batch]
+            weights.gradient.zero_()
+            levels = [torch.from_numpy(each[rows]) for each in codes]
+            outputs = weights.outputs(levels, torch.from_numpy(training.numbers[rows]))
+            losses = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task)
+            torch.autograd.backward(losses.mean())
+            adam.step(weights.gradient)
+        current = weights.as_model()
+        history.append(float(current.losses(validation).mean()))
+        if history[-1] < best:
+            best, best_epoch = history[-1], epoch
+            kept.copy_(weights.values)
+        elif epoch - best_epoch >= settings.patience:
+            break
+    weights.values.copy_(kept)
+    final = weights.as_model()
+    return replace(final, history=tuple(history), validation_losses=final.losses(validation))
 
 
-_KEPT_PARTS = (
-    "task",
-    "tables",
-    "blocks",
-    "frequencies",
-    "number_block",
-    "first_bias",
-    "layers",
-    "initial_tables",
-)
+class _FlatWeights:
+    """All parameters in one vector and their gradients in another, so that Adam is five calls."""
 
+    def __init__(self, model: TabularModel) -> None:
+        self._model = model
+        self._widths = [block.shape[0] for block in model.blocks.values()]
+        first = torch.cat([*model.blocks.values(), model.number_block])
+        start = [*model.tables.values(), first, model.first_bias]
+        start += [value for layer in model.layers for value in layer]
+        self.values = torch.cat([value.flatten() for value in start])
+        self.gradient = torch.zeros_like(self.values)
+        parts, place = [], 0
+        for value in start:
+            end = place + value.numel()
+            part = self.values[place:end].view(value.shape).requires_grad_(True)
+            part.grad = self.gradient[place:end].view(value.shape)
+            parts.append(part)
+            place = end
+        count = len(model.tables)
+        self._tables, (self._first, self._first_bias) = parts[:count], parts[count : count + 2]
+        rest = parts[count + 2 :]
+        self._layers = tuple(zip(rest[::2], rest[1::2], strict=True))
 
-def _parameters(model: TabularModel) -> list[Tensor]:
-    """Return all parameters, ready to be updated."""
-    parameters = [*model.tables.values(), *model.blocks.values()]
-    parameters += [model.number_block, model.first_bias]
-    parameters += [value for layer in model.layers for value in layer]
-    return [value.requires_grad_(True) for value in parameters]
+    def outputs(self, levels: Sequence[Tensor], numbers: Tensor) -> Tensor:
+        """Return the network's outputs, with gradients."""
+        inputs = [
+            functional.embedding(codes, table)
+            for codes, table in zip(levels, self._tables, strict=True)
+        ]
+        hidden = torch.addmm(self._first_bias, torch.cat([*inputs, numbers], dim=1), self._first)
+        return _after_first_layer(hidden, self._layers)
 
-
-def _step(
-    model: TabularModel,
-    training: FieldData,
-    rows: NDArray[np.intp],
-    adam: torch.optim.Optimizer,
-) -> None:
-    inputs = [
-        functional.embedding(
-            torch.from_numpy(training.codes[training.names.index(name)][rows]), table
+    def as_model(self) -> TabularModel:
+        """Return the present values as a model that shares them, levels without rows filled."""
+        names = list(self._model.tables)
+        *blocks, number_block = torch.split(
+            self._first.detach(), [*self._widths, self._model.number_block.shape[0]]
         )
-        for name, table in model.tables.items()
-    ]
-    inputs.append(torch.from_numpy(training.numbers[rows]))
-    first = torch.cat([*model.blocks.values(), model.number_block])
-    hidden = torch.addmm(model.first_bias, torch.cat(inputs, dim=1), first)
-    outputs = _after_first_layer(hidden, model.layers)
-    loss = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task).mean()
-    adam.zero_grad()
-    torch.autograd.backward(loss)
-    adam.step()
+        model = replace(
+            self._model,
+            tables={name: part.detach() for name, part in zip(names, self._tables, strict=True)},
+            blocks=dict(zip(names, blocks, strict=True)),
+            number_block=number_block,
+            first_bias=self._first_bias.detach(),
+            layers=tuple((a.detach(), b.detach()) for a, b in self._layers),
+        )
+        _fill_absent_levels(model)
+        return model
+
+
+class _Adam:
+    """Adam (Kingma and Ba, 2015) on one vector, with the usual constants.
+
+    Dense even for tables of 100,000 levels: with batches of thousands that beats updating the
+    touched rows only.
+    """
+
+    def __init__(self, values: Tensor, learning_rate: float) -> None:
+        self._values = values
+        self._rate = learning_rate
+        self._mean = torch.zeros_like(values)
+        self._square = torch.zeros_like(values)
+        self._steps = 0
+
+    def step(self, gradient: Tensor) -> None:
+        """Move the values once."""
+        self._steps += 1
+        self._mean.lerp_(gradient, 0.1)
+        self._square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
+        scale = math.sqrt(1 - 0.999**self._steps)
+        size = self._square.sqrt().add_(1e-8 * scale)
+        rate = self._rate * scale / (1 - 0.9**self._steps)
+        self._values.addcdiv_(self._mean, size, value=-rate)
 
 
 def _fill_absent_levels(model: TabularModel) -> None:
