@@ -63,7 +63,7 @@ class Task:
         codes = pd.Index(self.classes).get_indexer(pd.Index(target))
         if (codes < 0).any():
             unknown = np.asarray(target)[codes < 0][0]
-            raise DataError(f"target: the class {unknown!r} was not there in training")
+            raise DataError(f"target: the class {str(unknown)!r} was not there in training")
         return codes.astype(np.float32 if self.kind == "binary" else np.int64)
 
 
@@ -129,7 +129,9 @@ def find_task(target: NDArray[Any], wanted: str = "auto") -> Task:
     target = np.asarray(target)
     values = np.unique(target) if target.dtype.kind in "biuf" else pd.unique(pd.Series(target))
     if len(values) < 2:
-        raise DataError(f"target: all {len(target):,} values are {values[0]!r}; there is no task")
+        raise DataError(
+            f"target: all {len(target):,} values are {str(values[0])!r}; there is nothing to predict"
+        )
     is_number = target.dtype.kind in "iuf"
     if wanted == "auto":
         whole = is_number and bool((values == np.floor(values)).all())
@@ -137,7 +139,7 @@ def find_task(target: NDArray[Any], wanted: str = "auto") -> Task:
         wanted = "regression" if is_number and not few else "classification"
     if wanted == "regression":
         if not is_number and target.dtype.kind != "b":
-            raise DataError(f"target: {values[0]!r} is not a number, so this is no regression")
+            raise DataError(f"target: {str(values[0])!r} is not a number, so this is no regression")
         ordered = np.sort(target.astype(np.float64))  # sums must not depend on the rows' order
         return Task("regression", centre=float(ordered.mean()), scale=float(ordered.std()))
     classes = tuple(sorted(values.tolist(), key=lambda value: (str(type(value)), value)))
