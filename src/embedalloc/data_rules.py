@@ -85,14 +85,19 @@ def set_limits(
 
     The default maximum never forbids the smallest step that `minimum` and `multiple_of` permit.
     """
-    lower = minimum if isinstance(minimum, Mapping) else dict.fromkeys(cardinalities, minimum)
-    lower = {name: lower.get(name, 1) for name in cardinalities}
-    upper = dict(maximum) if isinstance(maximum, Mapping) else {}
+    settled = dict(fixed or {})
+    for what, named in (("fixed", settled), ("minimum", minimum), ("maximum", maximum)):
+        unknown = sorted(set(named) - set(cardinalities)) if isinstance(named, Mapping) else []
+        if unknown:
+            raise ValueError(f"{what}: {unknown[0]!r} is not a categorical column")
+    lower = dict.fromkeys(cardinalities, 1)
+    lower |= minimum if isinstance(minimum, Mapping) else dict.fromkeys(cardinalities, minimum)
+    upper = {}
     for name, levels in cardinalities.items():
         first_step = -(-max(lower[name], 1) // multiple_of) * multiple_of
-        usual = max(levels - 1, first_step) if maximum is None else maximum
-        upper.setdefault(name, usual if isinstance(usual, int) else max(levels - 1, first_step))
-    settled = dict(fixed or {})
+        upper[name] = max(levels - 1, first_step)
+    if maximum is not None:
+        upper |= maximum if isinstance(maximum, Mapping) else dict.fromkeys(cardinalities, maximum)
     droppable = frozenset(set(cardinalities) - set(settled)) if drop_allowed else frozenset()
     return Limits(lower, upper, settled, multiple_of, droppable)
 

@@ -232,11 +232,11 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             values = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=fewest)
             validate_data(self, values, reset=reset, skip_check_array=True)
             return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
-        validate_data(self, X, reset=reset, skip_check_array=True)
         frame = X.set_axis([str(name) for name in X.columns], axis="columns")
         twice = frame.columns[frame.columns.duplicated()]
         if len(twice):
             raise DataError(f"column {twice[0]!r} is there twice; names must differ")
+        validate_data(self, X, reset=reset, skip_check_array=True)
         if len(frame) < fewest:
             raise DataError(f"{len(frame)} sample(s), while a minimum of {fewest} is required")
         return frame

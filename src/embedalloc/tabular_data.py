@@ -130,7 +130,7 @@ def find_task(target: NDArray[Any], wanted: str = "auto") -> Task:
     values = np.unique(target) if target.dtype.kind in "biuf" else pd.unique(pd.Series(target))
     if len(values) < 2:
         raise DataError(
-            f"target: all {len(target):,} values are {str(values[0])!r}; there is nothing to predict"
+            f"target: all {len(target):,} values are {str(values[0])!r}, nothing to predict"
         )
     is_number = target.dtype.kind in "iuf"
     if wanted == "auto":

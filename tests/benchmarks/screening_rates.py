@@ -19,7 +19,7 @@ TABLES = {
     "three classes, 4,000 rows": {
         "rows": 4000, "signal": (10, 40), "noise": (150, 300), "kind": "multiclass",
     },
-    "equal fields, 4,000 rows": {"rows": 4000, "signal": (30, 30, 30, 30), "strength": 0.7},
+    "equal fields, 2,000 rows": {"rows": 2000, "signal": (30, 30, 30, 30), "strength": 0.7},
 }  # fmt: skip
 
 
