@@ -25,6 +25,8 @@ class InputError(click.ClickException):
 COMMANDS: Mapping[str, str] = {
     "plan": "Choose embedding dimensions for the table in a file.",
     "compare": "Compare allocation rules on the table in a file.",
+    "solve": "Choose dimensions from cardinalities and a budget; no data needed.",
+    "rules": "List the allocation rules, each in one sentence with its source.",
     "audit": "Find the confusion matrices behind printed metrics.",
 }
 
@@ -48,7 +50,17 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+_COMPLETION = """\b
+Completion in bash (in zsh and fish with zsh_source and fish_source):
+  eval "$(_EMBEDALLOC_COMPLETE=bash_source embedalloc)"
+"""
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_COMPLETION,
+)
 @click.version_option(__version__, prog_name="embedalloc")
 def main() -> None:
     """Embedding dimensions under a parameter budget, and checks of printed tables."""
