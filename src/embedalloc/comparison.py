@@ -14,7 +14,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from embedalloc.data_rules import Case, Outcome, data_rule, equal_dimensions, make_case, set_limits
+from embedalloc.data_rules import (
+    Case,
+    Outcome,
+    cardinality_dimensions,
+    data_rule,
+    make_case,
+    set_limits,
+)
 from embedalloc.problem import Floats, build_problem
 from embedalloc.screening import split_rows
 from embedalloc.tabular_data import FieldData, find_task, learn_encoding
@@ -185,7 +192,7 @@ def _test_losses(
 
 def _best_restart(case: Case, budget: int, tries: int, test: FieldData) -> float:
     """Return the test loss of the best of so many equal networks on validation."""
-    dimensions = equal_dimensions(case, budget).dimensions
+    dimensions = cardinality_dimensions(case, "equal", budget).dimensions
     labels = ["candidate", *(f"restart {k}" for k in range(1, tries))]
     best = min(
         (_train(case, dimensions, label) for label in labels),

@@ -1,19 +1,21 @@
 """Allocation rules that read data: each proposes dimensions from pilots or by validation.
 
 A rule first gathers evidence, which costs training and does not depend on the budget, and then
-decides for a budget. Rules that need cardinalities only are those of `embedalloc.heuristics`.
+decides for a budget. Rules that need cardinalities only are those of `embedalloc.allocate`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from embedalloc.allocation import Allocation, allocation_of, integer_dimensions
-from embedalloc.heuristics import ALLOCATION_RULES, allocation_rule
+from embedalloc.allocation import Allocation, integer_dimensions
+from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.optimum import optimal_dimensions
-from embedalloc.problem import BudgetProblem, Constraints, Floats, build_problem
+from embedalloc.problem import Constraints, Floats
+from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
 from embedalloc.screening import (
     FAILURES,
     DropPath,
@@ -92,12 +94,8 @@ def set_limits(
             raise ValueError(f"{what}: {unknown[0]!r} is not a categorical column")
     lower = dict.fromkeys(cardinalities, 1)
     lower |= minimum if isinstance(minimum, Mapping) else dict.fromkeys(cardinalities, minimum)
-    upper = {}
-    for name, levels in cardinalities.items():
-        first_step = -(-max(lower[name], 1) // multiple_of) * multiple_of
-        upper[name] = max(levels - 1, first_step)
-    if maximum is not None:
-        upper |= maximum if isinstance(maximum, Mapping) else dict.fromkeys(cardinalities, maximum)
+    ranks = {name: levels - 1 for name, levels in cardinalities.items()}
+    upper = useful_maximum(ranks, minimum=lower, maximum=maximum, multiple_of=multiple_of)
     droppable = frozenset(set(cardinalities) - set(settled)) if drop_allowed else frozenset()
     return Limits(lower, upper, settled, multiple_of, droppable)
 
@@ -256,28 +254,9 @@ class DataRule:
     decide: Callable[[Case, Any, int], Outcome]
 
 
-def equal_dimensions(case: Case, budget: int) -> Allocation:
-    """Return the largest common dimension that the budget can pay.
-
-    Fields whose maximum is lower have that, and what they save counts for the others.
-    """
-    problem = build_problem(case.cardinalities, budget, **case.limits.constraints(case.names))
-    return allocation_of(problem, _common_dimension(problem), "equal")
-
-
-def _common_dimension(problem: BudgetProblem) -> Any:
-    low, high = 0, max(1, problem.budget // problem.step)
-
-    def at(steps: int) -> Any:
-        return np.clip(steps * problem.step, problem.lower, problem.upper)
-
-    while low < high:
-        middle = (low + high + 1) // 2
-        if problem.cost_of(at(middle)) <= problem.budget:
-            low = middle
-        else:
-            high = middle - 1
-    return at(low)
+def cardinality_dimensions(case: Case, name: str, budget: int) -> Allocation:
+    """Return the dimensions of a rule that needs cardinalities only, equal ones among them."""
+    return allocate(case.cardinalities, budget, rule=name, **case.limits.constraints(case.names))
 
 
 # ---- screen, then allocate ---------------------------------------------------------------------
@@ -315,7 +294,7 @@ def gather_screening(case: Case) -> ScreeningEvidence:
 def decide_screened(case: Case, evidence: ScreeningEvidence, budget: int) -> Outcome:
     """Train the candidates one after the other and keep the best on validation (steps 5, 6)."""
     path = evidence.path.fields
-    equal = equal_dimensions(case, budget)
+    equal = cardinality_dimensions(case, "equal", budget)
     candidates = []
     if any(equal.dimensions.values()):
         candidates.append(_try(case, "equal", equal, (), 1 + len(path)))
@@ -452,13 +431,14 @@ def check_spectrum(models: Sequence[TabularModel], *, weighted: bool) -> Spectru
     return SpectrumCheck(average(False), average(True))
 
 
-def decide_by_spectra(case: Case, evidence: SpectralEvidence, budget: int) -> Outcome:
+def decide_by_spectra(case: Case, evidence: SpectralEvidence, budget: int, *, name: str) -> Outcome:
     """Share the budget by Theorem 3 and its integer step, with a_j averaged over pilots."""
 
     def share(coefficients: Mapping[str, float]) -> Allocation:
-        return integer_dimensions(
+        found = integer_dimensions(
             coefficients, case.cardinalities, budget, **case.limits.constraints(case.names)
         )
+        return replace(found, allocation_rule=name)
 
     mean = {
         name: float(np.mean([each[name] for each in evidence.coefficients])) for name in case.names
@@ -593,19 +573,20 @@ def _spread(allocations: Sequence[Allocation]) -> dict[str, tuple[int, int]]:
 #: Rules that read data, by name.
 DATA_RULES: Mapping[str, DataRule] = {
     "screened": DataRule(gather_screening, decide_screened),
-    "paper": DataRule(lambda case: gather_spectra(case, weighted=False), decide_by_spectra),
+    "paper": DataRule(
+        partial(gather_spectra, weighted=False), partial(decide_by_spectra, name="paper")
+    ),
     "frequency_weighted": DataRule(
-        lambda case: gather_spectra(case, weighted=True), decide_by_spectra
+        partial(gather_spectra, weighted=True),
+        partial(decide_by_spectra, name="frequency_weighted"),
     ),
     "response_aware": DataRule(gather_response, decide_response_aware),
 }
-#: Rules of `heuristics` that want more than cardinalities; here pilots play that part.
-_NEED_MORE = ("proposed", "spectral_mass")
 
 
 def rule_names() -> tuple[str, ...]:
     """Return every rule that `data_rule` knows, the recommended one first."""
-    plain = [name for name in ALLOCATION_RULES if name not in _NEED_MORE]
+    plain = [each.name for each in RULE_DESCRIPTIONS if each.needs == "cardinalities"]
     return (*DATA_RULES, *plain)
 
 
@@ -615,15 +596,7 @@ def data_rule(name: str) -> DataRule:
         return DATA_RULES[name]
     if name not in rule_names():
         raise ValueError(f"unknown allocation rule {name!r}; there are {', '.join(rule_names())}")
-    return DataRule(lambda case: None, lambda case, _, budget: _by_cardinality(case, name, budget))
-
-
-def _by_cardinality(case: Case, name: str, budget: int) -> Outcome:
-    if name == "equal":
-        return Outcome(equal_dimensions(case, budget))
-    rule = allocation_rule(name)
-    constraints = case.limits.constraints(case.names)
-    # Proportional rules may spend what rounding leaves, so that all have the same budget.
-    words = rule.__kwdefaults__ or {}
-    more = {"leftover": "spent"} if "leftover" in words else {}
-    return Outcome(rule(case.cardinalities, budget, **constraints, **more))
+    return DataRule(
+        lambda case: None,
+        lambda case, _, budget: Outcome(cardinality_dimensions(case, name, budget)),
+    )

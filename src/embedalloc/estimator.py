@@ -28,6 +28,7 @@ from embedalloc.data_rules import (
     make_case,
     set_limits,
 )
+from embedalloc.memory import parse_budget
 from embedalloc.problem import build_problem, whole_number
 from embedalloc.report import Report, write_report
 from embedalloc.streams import stream
@@ -46,11 +47,12 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     budget
-        Embedding parameters that may be spent, Σ N_j d_j, never exceeded; or ``"auto"``: the
-        smallest of some budgets that is within one standard error of the best (Algorithm 2).
+        Embedding parameters that may be spent, Σ N_j d_j, never exceeded; or their memory as
+        float32, such as ``"64 MB"``; or ``"auto"``: the smallest of some budgets that is within
+        one standard error of the best (Algorithm 2).
     rule
         ``screened`` (recommended), ``paper``, ``frequency_weighted``, ``response_aware``, or a
-        rule of `embedalloc.ALLOCATION_RULES` that needs cardinalities only.
+        rule that needs cardinalities only (`embedalloc rules` lists all).
     columns
         Categorical columns by name or position. By default those of a data frame that hold text,
         categories or booleans, and all columns of an array, which has one type for everything.
@@ -180,7 +182,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if self.budget == "auto":
             outcome = select_automatically(data, rule, **others)
         else:
-            budget = whole_number(self.budget, "budget", least=1)
+            budget = parse_budget(self.budget)
             build_problem(everything.cardinality(), budget, **limits.constraints(data.names))
             case = make_case(data, **others)
             outcome = rule.decide(case, rule.gather(case), budget)

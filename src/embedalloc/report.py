@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from embedalloc.command_line.layout import COLUMNS, bar
 from embedalloc.data_rules import Candidate, Limits, Outcome
 from embedalloc.screening import DropPath
 from embedalloc.tabular_data import FieldData, TaskKind
@@ -28,9 +29,7 @@ SMALLEST_SPECTRUM_CHANGE = 0.1
 #: ... or if log a_j over fields is correlated above this with its values before training.
 LARGEST_SPECTRUM_CORRELATION = 0.99
 
-_WIDTH = 80
 _BAR = 10
-_BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
 @dataclass(frozen=True)
@@ -146,18 +145,18 @@ class Report:
         fixed_width = 31 + _BAR + (8 if has_value else 0)
         why = max(len(each.why) for each in self.fields)
         longest = max(5, *(len(each.name) for each in self.fields))
-        width = max(8, min(longest, _WIDTH - fixed_width - why))
+        width = max(8, min(longest, COLUMNS - fixed_width - why))
         largest = max(each.share for each in self.fields)
         worth = f"{'worth':>7} " if has_value else ""
         header = f"{'levels':>7} {'dim':>4} {'range':>6} {'params':>9} {'':<{_BAR}} {worth}why"
         lines = [f"{'field':<{width}} {header}"]
         for each in self.fields:
             spread = "" if each.smallest is None else _range(each.smallest, each.largest)
-            bar = _bar(each.share / largest if largest else 0.0)
+            length = bar(each.share / largest if largest else 0.0, _BAR)
             worth = "" if not has_value else f"{_percent(each.value):>7} "
             lines.append(
                 f"{_short(each.name, width):<{width}} {each.levels:>7,} {each.dimension:>4,} "
-                f"{spread:>6} {each.parameters:>9,} {bar:<{_BAR}} {worth}{each.why}".rstrip()
+                f"{spread:>6} {each.parameters:>9,} {length:<{_BAR}} {worth}{each.why}".rstrip()
             )
         return lines
 
@@ -394,17 +393,12 @@ def _range(low: int, high: int | None) -> str:
     return f"{low}" if low == high else f"{low}–{high}"
 
 
-def _bar(share: float) -> str:
-    eighths = round(share * _BAR * 8)
-    return "█" * (eighths // 8) + _BLOCKS[eighths % 8].strip()
-
-
 def _short(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH)
+    return textwrap.wrap(text, COLUMNS)
 
 
 def _jsonable(value: Any) -> Any:

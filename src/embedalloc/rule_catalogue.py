@@ -37,6 +37,28 @@ class RuleDescription:
 #: Every rule that a user can name, in the order in which `embedalloc rules` prints them.
 RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
     RuleDescription(
+        "screened",
+        "Leaves out predictors that carry no signal, shares the budget by what each of the others "
+        "explains, and keeps the best of a few such allocations and equal dimensions on "
+        "validation rows; recommended where there is data.",
+        "this library, embedalloc.screening",
+        "data",
+    ),
+    RuleDescription(
+        "response_aware",
+        "Gives a dimension where it explains more of the target in rows that a pilot network did "
+        "not see than noise would; zero where none does.",
+        "Mallows' Cp (Mallows, Some comments on Cp, Technometrics, 1973) on a pilot's features",
+        "data",
+    ),
+    RuleDescription(
+        "frequency_weighted",
+        "The paper's rule with coefficients from a pilot network's tables, rows weighted by the "
+        "root of their frequency.",
+        "the paper, Proposition 2 taken exactly and Algorithm 1",
+        "data",
+    ),
+    RuleDescription(
         "paper",
         "Minimises the sum of a/d with one coefficient a per predictor; dimensions in proportion "
         "to sqrt(a/N), rounded down, what is left spent where it helps most.",

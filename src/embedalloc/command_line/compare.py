@@ -15,7 +15,6 @@ from embedalloc.comparison import CONFIDENCE, RESTARTS, Comparison, compare_rule
 
 @click.command()
 @data_options
-@click.option("--budget", default="4096", help="Parameters for every rule.  [default: 4096]")
 @click.option(
     "--rules",
     default="equal,paper,screened",
@@ -26,6 +25,10 @@ from embedalloc.comparison import CONFIDENCE, RESTARTS, Comparison, compare_rule
 def compare(
     data: Path,
     target: str,
+    budget: str | None,
+    memory: str | None,
+    dtype: str | None,
+    optimizer: str | None,
     categorical: tuple[str, ...],
     numeric: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -35,7 +38,6 @@ def compare(
     min_frequency: int,
     task: str,
     seed: int,
-    budget: str,
     rules: str,
     splits: int,
     as_json: bool,
@@ -46,9 +48,9 @@ def compare(
     network trained with them is judged on the rest. Differences to equal dimensions are paired
     over splits. As a control, equal dimensions have as many tries as the screened rule.
     """
-    amount = parse_amount(budget)
-    if not isinstance(amount, int):
-        raise InputError("--budget: a comparison needs one number for all rules")
+    if budget == "auto":
+        raise InputError("--budget auto: a comparison needs one number for all rules")
+    amount = parse_amount(budget, memory, dtype, optimizer)
     names = [name.strip() for name in rules.split(",") if name.strip()]
     for name in names:
         check_rule(name)
@@ -86,14 +88,14 @@ def as_text(found: Comparison) -> str:
     width = max(len(name) for name in found.losses.columns)
     percent = f"{100 * CONFIDENCE:.0f} %"
     lines = [
-        f"{'':<{width}}  {'':>9}  {'difference to equal, in % of its loss':>40}",
-        f"{'rule':<{width}}  {'loss':>9}  {'mean':>7}  {percent + ' (t)':>17}  "
+        f"{'':<{width}}  {'':>8}  {'difference to equal, in % of its loss':>40}",
+        f"{'rule':<{width}}  {'loss':>8}  {'mean':>7}  {percent + ' (t)':>17}  "
         f"{percent + ' corrected':>17}  {'params':>7}",
     ]
     base = float(found.losses["equal"].mean())
     order = found.losses.mean().sort_values(kind="stable").index
     for name in order:
-        line = f"{name:<{width}}  {found.losses[name].mean():>9.5f}  "
+        line = f"{name:<{width}}  {found.losses[name].mean():>8.5f}  "
         if name == "equal":
             line += f"{'':>7}  {'':>17}  {'':>17}  "
         else:

@@ -10,9 +10,13 @@ import click
 
 from embedalloc.command_line import InputError
 from embedalloc.command_line.data_file import read_data_file
+from embedalloc.command_line.solve import parameters_allowed
 from embedalloc.data_rules import rule_names
 from embedalloc.estimator import EmbeddingAllocator
-from embedalloc.problem import whole_number
+from embedalloc.exporters import EXPORTERS, export_text
+from embedalloc.memory import BYTES_PER_VALUE, STATE_VALUES
+
+DEFAULT_BUDGET = "4096"
 
 
 def data_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -20,6 +24,20 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
     options = [
         click.argument("data", type=click.Path(path_type=Path)),
         click.option("--target", required=True, help="Column to predict."),
+        click.option(
+            "--budget", metavar="NUMBER", help="Embedding parameters in all.  [default: 4096]"
+        ),
+        click.option("--bytes", "memory", metavar="SIZE", help='Memory instead, such as "64 MB".'),
+        click.option(
+            "--dtype",
+            type=click.Choice(list(BYTES_PER_VALUE)),
+            help="With --bytes.  [default: float32]",
+        ),
+        click.option(
+            "--optimizer",
+            type=click.Choice(list(STATE_VALUES)),
+            help="With --bytes: also make room for its state.",
+        ),
         click.option(
             "--categorical",
             multiple=True,
@@ -70,13 +88,21 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command()
 @data_options
-@click.option("--budget", default="4096", help='Parameters, or "auto".  [default: 4096]')
-@click.option("--rule", default="screened", help="Allocation rule.  [default: screened]")
+@click.option("--rule", default="screened", help="See `embedalloc rules`.  [default: screened]")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option(
+    "--export",
+    type=click.Choice(list(EXPORTERS)),
+    help="Print the dimensions in the words of another library.",
+)
 @click.option("--plot", type=click.Path(path_type=Path), help="Write a figure (.png or .pdf).")
 def plan(
     data: Path,
     target: str,
+    budget: str | None,
+    memory: str | None,
+    dtype: str | None,
+    optimizer: str | None,
     categorical: tuple[str, ...],
     numeric: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -86,19 +112,21 @@ def plan(
     min_frequency: int,
     task: str,
     seed: int,
-    budget: str,
     rule: str,
     as_json: bool,
+    export: str | None,
     plot: Path | None,
 ) -> None:
     """Choose an embedding dimension for every categorical column of DATA.
 
     DATA is a CSV file with a header or a parquet file. Columns of text, categories or booleans
     are categorical; other columns are numbers. Small networks are trained on the data (a sample
-    of it beyond 200,000 rows); the budget is never exceeded. The last lines say whether
-    allocation matters for this table at all.
+    of it beyond 200,000 rows); the budget is never exceeded, and with --budget auto it is
+    selected too. The last lines say whether allocation matters for this table at all.
     """
-    amount = parse_amount(budget)
+    if as_json and export is not None:
+        raise InputError("--json and --export both want the output: choose one")
+    amount = "auto" if budget == "auto" else parse_amount(budget, memory, dtype, optimizer)
     check_rule(rule)
     check_plot(plot)
     table = read_data_file(data, target, categorical=categorical, numeric=numeric, ignore=ignore)
@@ -123,21 +151,25 @@ def plan(
         from embedalloc.plan_figure import draw_plan
 
         draw_plan(allocator.report_, plot)
-    if as_json:
+    if export is not None:
+        click.echo(export_text(allocator.allocation_, export))
+    elif as_json:
         found = {"dimensions": allocator.dimensions_} | allocator.report_.to_dict()
         click.echo(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False))
     else:
         click.echo(str(allocator.report_))
 
 
-def parse_amount(budget: str) -> int | str:
-    """Return a budget from the command line: a whole number or auto."""
-    if budget == "auto":
-        return budget
+def parse_amount(
+    budget: str | None, memory: str | None, dtype: str | None, optimizer: str | None
+) -> int:
+    """Return the parameters that --budget or --bytes allow."""
     try:
-        return whole_number(int(budget.replace(",", "").replace("_", "")), "--budget", least=1)
-    except ValueError:
-        raise InputError(f'--budget: {budget!r} is not a whole number above 0 or "auto"') from None
+        if budget is None and memory is None:
+            budget = DEFAULT_BUDGET
+        return parameters_allowed(budget, memory, dtype, optimizer)
+    except ValueError as error:
+        raise InputError(f"--{error}" if memory is None else str(error)) from None
 
 
 def parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
