@@ -12,6 +12,9 @@ from embedalloc.command_line.data_file import read_data_file
 from embedalloc.command_line.plan import check_rule, data_options, parse_amount, parse_fixed
 from embedalloc.comparison import CONFIDENCE, RESTARTS, Comparison, compare_rules
 
+#: Longer names of rules are cut, so that the table has 80 columns.
+LONGEST_NAME = 18
+
 
 @click.command()
 @data_options
@@ -85,26 +88,27 @@ def compare(
 
 def as_text(found: Comparison) -> str:
     """Return the comparison as a table of at most 80 columns, and the result in words."""
-    width = max(len(name) for name in found.losses.columns)
+    width = min(max(len(name) for name in found.losses.columns), LONGEST_NAME)
     percent = f"{100 * CONFIDENCE:.0f} %"
     lines = [
-        f"{'':<{width}}  {'':>8}  {'difference to equal, in % of its loss':>40}",
-        f"{'rule':<{width}}  {'loss':>8}  {'mean':>7}  {percent + ' (t)':>17}  "
-        f"{percent + ' corrected':>17}  {'params':>7}",
+        f"{'':<{width}}  {'':>7}  {'difference to equal, in % of its loss':>39}",
+        f"{'rule':<{width}}  {'loss':>7}  {'mean':>7}  {percent + ' (t)':>16}  "
+        f"{percent + ' corrected':>16}  {'params':>6}",
     ]
     base = float(found.losses["equal"].mean())
     order = found.losses.mean().sort_values(kind="stable").index
     for name in order:
-        line = f"{name:<{width}}  {found.losses[name].mean():>8.5f}  "
+        shown = name if len(name) <= width else name[: width - 1] + "…"
+        line = f"{shown:<{width}}  {found.losses[name].mean():>7.5f}  "
         if name == "equal":
-            line += f"{'':>7}  {'':>17}  {'':>17}  "
+            line += f"{'':>7}  {'':>16}  {'':>16}  "
         else:
             each = found.difference(name)
             line += (
-                f"{100 * each.mean / base:>+7.2f}  {_interval(each.interval, base):>17}  "
-                f"{_interval(each.corrected, base):>17}  "
+                f"{100 * each.mean / base:>+7.2f}  {_interval(each.interval, base):>16}  "
+                f"{_interval(each.corrected, base):>16}  "
             )
-        lines.append(line + f"{found.parameters[name].mean():>7,.0f}")
+        lines.append(line + f"{found.parameters[name].mean():>6,.0f}")
     lines.append("")
     splits = len(found.losses)
     lines.append(f"held-out loss over {splits} splits, budget {found.budget:,} for every rule")

@@ -105,8 +105,8 @@ def _read(path: Path) -> pd.DataFrame:
         raise InputError(f"{path}: the file is empty") from None
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: byte {error.start} is not UTF-8 text") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not UTF-8 text; convert it first") from None
     except (pd.errors.ParserError, pyarrow.ArrowException, ValueError) as error:
         kind = "a parquet file" if parquet else "a CSV file"
         raise InputError(f"{path}: not {kind} ({error})") from None
@@ -139,7 +139,7 @@ def _target(path: Path, frame: pd.DataFrame, name: str) -> NDArray[Any]:
         )
     if column.nunique() < 2:
         raise InputError(
-            f"{path}: target {name!r} is {column.iloc[0]!r} in all {len(frame):,} rows; there "
+            f"{path}: target {name!r} is {str(column.iloc[0])!r} in all {len(frame):,} rows; there "
             "is nothing to predict"
         )
     if (
@@ -158,7 +158,7 @@ def _as_numbers(path: Path, column: pd.Series, name: str) -> pd.Series:
     if wrong.any():
         row = int(np.flatnonzero(wrong.to_numpy())[0])
         raise InputError(
-            f"{path}: --numeric: column {name!r} holds {column.iloc[row]!r} in row {row + 1}, "
+            f"{path}: --numeric: column {name!r} holds {str(column.iloc[row])!r} in row {row + 1}, "
             "which is not a number"
         )
     return numbers
