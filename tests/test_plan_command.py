@@ -142,7 +142,7 @@ def test_compare_reads_well_and_all_rules_keep_the_budget(sales):
     done = run(*words, "--rules", "screened,square_root")
     assert (done.exit_code, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "equal, restarts: equal dimensions with as many tries as screened" in done.stdout
+    assert "equal, restarts: equal with as many tries as screened" in done.stdout
     assert "held-out loss over 2 splits, budget 150 for every rule" in done.stdout
 
 

@@ -114,9 +114,7 @@ def as_text(found: Comparison) -> str:
     lines.append(f"held-out loss over {splits} splits, budget {found.budget:,} for every rule")
     if found.tries:
         mean = sum(found.tries) / len(found.tries)
-        lines.append(
-            f"{RESTARTS}: equal dimensions with as many tries as screened ({mean:.1f} on average)"
-        )
+        lines.append(f"{RESTARTS}: equal with as many tries as screened ({mean:.1f} on average)")
     return "\n".join([*lines, "", result_in_words(found)])
 
 
