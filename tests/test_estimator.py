@@ -10,10 +10,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from embedalloc import EmbeddingAllocator
 from embedalloc.data_rules import rule_names, set_limits
-from embedalloc.estimator import automatic_budgets, find_categorical, sample_rows
+from embedalloc.estimator import automatic_budgets, find_categorical
 from embedalloc.problem import BudgetError
 from embedalloc.report import SMALLEST_HEADROOM, judge
-from embedalloc.screening import DropPath
+from embedalloc.screening import DropPath, sample_rows
 from embedalloc.tabular_data import DataError, find_task, learn_encoding
 from tests.simulated_tables import make_table
 

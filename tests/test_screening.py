@@ -38,7 +38,7 @@ def table(kind="binary", rows=600, seed=0):
 @pytest.fixture(scope="module")
 def pilots():
     data = table()
-    kept, held_out = split_rows(data, 0.2, seed=0, label="validation")
+    kept, held_out = split_rows(data.target, data.task, 0.2, seed=0, label="validation")
     return half_pilots(
         data.take(kept), data.take(held_out), seed=0, settings=TabularSettings(epochs=6)
     )
@@ -176,7 +176,7 @@ def test_relevance_of_nothing_is_the_same_for_all():
 
 def test_splits_keep_the_shares_of_classes():
     data = table("multiclass", rows=500)
-    kept, held_out = split_rows(data, 0.2, seed=3, label="x")
+    kept, held_out = split_rows(data.target, data.task, 0.2, seed=3, label="x")
     assert np.array_equal(np.sort(np.r_[kept, held_out]), np.arange(500))
     for k in range(3):
         of_class = data.target == k

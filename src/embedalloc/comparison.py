@@ -23,7 +23,7 @@ from embedalloc.data_rules import (
     set_limits,
 )
 from embedalloc.problem import Floats, build_problem
-from embedalloc.screening import split_rows
+from embedalloc.screening import sample_rows, split_rows
 from embedalloc.tabular_data import FieldData, find_task, learn_encoding
 from embedalloc.tabular_network import TabularModel, TabularSettings, train_tabular
 
@@ -120,6 +120,8 @@ def compare_rules(
 ) -> Comparison:
     """Train every rule's dimensions on random splits and measure the loss on held-out rows.
 
+    Which rows a split holds out follows their order in the data.
+
     Parameters
     ----------
     frame, target, categorical
@@ -143,18 +145,16 @@ def compare_rules(
     _, whole = learn_encoding(frame, target, categorical, task=kind, min_frequency=min_frequency)
     permitted = set_limits(whole.cardinality(), **limits)
     build_problem(whole.cardinality(), budget, **permitted.constraints(whole.names))
-    rows_of = np.arange(len(frame))
+    encoded = kind.encode(target)
     losses, parameters, tries, ratio = [], [], [], 0.0
     for split in range(splits):
-        kept, held_out = split_rows(
-            _in_order_of(rows_of, kind, target), TEST_SHARE, seed=seed, label=f"split {split}"
-        )
+        kept, held_out = split_rows(encoded, kind, TEST_SHARE, seed=seed, label=f"split {split}")
         encoder, data = learn_encoding(
             frame.iloc[kept], target[kept], categorical, task=kind, min_frequency=min_frequency
         )
         test = encoder.encode(frame.iloc[held_out], target[held_out])
         case = make_case(
-            data.take(np.arange(len(data))[:max_rows]),
+            sample_rows(data, max_rows, seed=seed),
             set_limits(data.cardinality(), **limits),
             seed=seed * 100_003 + split,
             settings=TabularSettings(epochs=epochs),
@@ -214,16 +214,3 @@ def _train(case: Case, dimensions: Mapping[str, int], label: str) -> TabularMode
 
 def _loss(model: TabularModel, test: FieldData) -> float:
     return float(model.losses(test).mean())
-
-
-def _in_order_of(rows: NDArray[np.intp], task: Any, target: NDArray[Any]) -> FieldData:
-    """Return rows with nothing but a target, to be split by class."""
-    count = len(rows)
-    return FieldData(
-        (),
-        np.empty(0, np.int64),
-        np.empty((0, count), np.int32),
-        np.empty((count, 0), np.float32),
-        task.encode(target),
-        task,
-    )

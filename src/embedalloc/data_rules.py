@@ -141,8 +141,9 @@ class Case:
 
 def make_case(data: FieldData, limits: Limits, **others: Any) -> Case:
     """Hold out validation rows and return the case."""
+    seed = others.get("seed", 0)
     kept, held_out = split_rows(
-        data, VALIDATION_SHARE, seed=others.get("seed", 0), label="validation"
+        data.target, data.task, VALIDATION_SHARE, seed=seed, label="validation"
     )
     return Case(data.take(kept), data.take(held_out), limits, **others)
 

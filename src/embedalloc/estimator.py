@@ -31,6 +31,7 @@ from embedalloc.data_rules import (
 from embedalloc.memory import parse_budget
 from embedalloc.problem import build_problem, whole_number
 from embedalloc.report import Report, write_report
+from embedalloc.screening import sample_rows
 from embedalloc.streams import stream
 from embedalloc.tabular_data import DataError, FieldData, Rows, find_task, learn_encoding
 from embedalloc.tabular_network import TabularModel, TabularSettings, train_tabular
@@ -222,7 +223,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         target = _checked_target(y)
         check_consistent_length(frame, target)
         categorical = find_categorical(
-            frame, self.columns, all_by_default=not isinstance(X, pd.DataFrame)
+            frame, self.columns, all_by_default=not hasattr(X, "columns")
         )
         return frame, target, categorical
 
@@ -338,14 +339,6 @@ def is_categorical(column: pd.Series) -> bool:
     )
 
 
-def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
-    """Return at most so many rows, drawn without replacement."""
-    if len(data) <= most:
-        return data
-    chosen = stream(seed, "sample").choice(len(data), size=most, replace=False, shuffle=False)
-    return data.take(np.sort(chosen))
-
-
 def automatic_budgets(cardinalities: Mapping[str, int], limits: Limits) -> list[int]:
     """Return the budgets that pay 1, 2, 4, … dimensions of every field, as far as limits go."""
     budgets = set()
@@ -362,17 +355,14 @@ def automatic_budgets(cardinalities: Mapping[str, int], limits: Limits) -> list[
 def select_automatically(data: FieldData, rule: DataRule, **others: Any) -> Outcome:
     """Select the budget by Algorithm 2, with the rule's evidence gathered once per fold."""
     evidence: dict[bytes, tuple[Case, Any]] = {}
-    outcomes: dict[int, Outcome] = {}
 
     def allocate(rows: Rows, budget: int) -> Outcome:
         key = rows.tobytes()
         if key not in evidence:
-            evidence.clear()  # folds come one after the other; only the last one is needed
             case = make_case(data.take(rows), **others)
             evidence[key] = (case, rule.gather(case))
         case, found = evidence[key]
-        outcomes[budget] = rule.decide(case, found, budget)
-        return outcomes[budget]
+        return rule.decide(case, found, budget)
 
     def train(rows: Rows, outcome: Outcome) -> TabularModel:
         case, _ = evidence[rows.tobytes()]

@@ -17,6 +17,7 @@ loss choose:
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,7 +26,7 @@ from torch import Tensor
 
 from embedalloc.problem import Floats
 from embedalloc.streams import stream
-from embedalloc.tabular_data import FieldData, Rows
+from embedalloc.tabular_data import FieldData, Rows, Task
 from embedalloc.tabular_network import (
     TabularModel,
     TabularSettings,
@@ -289,18 +290,28 @@ def _column_losses(predicted: Floats, wanted: Floats, data: FieldData) -> Floats
     return -np.log(np.maximum((predicted * wanted).sum(axis=1), 1e-6))
 
 
-def split_rows(data: FieldData, share: float, *, seed: int, label: str) -> tuple[Rows, Rows]:
-    """Split the rows at random, every class by the same share; each part keeps its order.
+def split_rows(
+    target: NDArray[Any], task: Task, share: float, *, seed: int, label: str
+) -> tuple[Rows, Rows]:
+    """Split rows at random, every class by the same share; each part keeps its order.
 
     Returns
     -------
     tuple
         The rows that stay, and the share that is held out.
     """
-    order = stream(seed, label).permutation(len(data))
-    if data.task.kind != "regression":
-        order = order[np.argsort(data.target[order], kind="stable")]
-    # Every k-th row of the sorted order, at an even pace, is held out.
-    position = np.floor(np.arange(1, len(data) + 1) * share + 0.5)
-    held = np.diff(position, prepend=np.floor(0.5)) > 0
+    order = stream(seed, label).permutation(len(target))
+    if task.kind != "regression":
+        order = order[np.argsort(target[order], kind="stable")]
+    # Of the sorted rows every k-th, at an even pace, is held out.
+    position = np.floor(np.arange(len(target) + 1) * share + 0.5)
+    held = np.diff(position) > 0
     return np.sort(order[~held]), np.sort(order[held])
+
+
+def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
+    """Return at most so many rows, drawn without replacement."""
+    if len(data) <= most:
+        return data
+    chosen = stream(seed, "sample").choice(len(data), size=most, replace=False, shuffle=False)
+    return data.take(np.sort(chosen))
