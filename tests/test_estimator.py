@@ -227,10 +227,10 @@ def test_sampling_draws_rows_without_replacement(small):
 
 
 def test_noise_is_dropped_and_signal_kept():
-    """Of 80 noise fields over 40 seeds of this table RATE are dropped, of 80 signal fields none.
+    """Over 40 seeds of this table 65 of 80 noise fields are dropped, and none of 80 with signal.
 
-    (`python -m tests.benchmarks.screening_rates`.) With 8 fields in four seeds, fewer than 4
-    dropped has a probability below 0.005 if the rate is above 0.8.
+    (`python -m tests.benchmarks.screening_rates`.) The others keep one or two dimensions, which
+    costs next to nothing. Of 8 noise fields fewer than 3 are dropped with probability 0.001.
     """
     noise = signal = 0
     for seed in range(4):
@@ -238,14 +238,14 @@ def test_noise_is_dropped_and_signal_kept():
         dimensions = EmbeddingAllocator(1000, random_state=seed).fit(frame, y).dimensions_
         noise += sum(dimensions[name] == 0 for name in ("noise0", "noise1"))
         signal += sum(dimensions[name] == 0 for name in ("signal0", "signal1"))
-    assert noise >= 4
+    assert noise >= 3
     assert signal == 0
 
 
 def test_equal_fields_do_not_matter():
-    """Over 40 seeds the verdict is RATE; "matters" twice in three seeds would be a surprise."""
+    """Over 40 seeds the verdict is "does not matter" every time, so a rate of 0.9 at least."""
     verdicts = []
     for seed in range(3):
         frame, y = make_table(seed, rows=2000, signal=(30, 30, 30, 30), strength=0.7)
         verdicts.append(EmbeddingAllocator(240, random_state=seed).fit(frame, y).report_.verdict)
-    assert verdicts.count("matters") <= 1
+    assert verdicts.count("does not matter") >= 2

@@ -37,6 +37,20 @@ class RuleDescription:
 #: Every rule that a user can name, in the order in which `embedalloc rules` prints them.
 RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
     RuleDescription(
+        "paper",
+        "Minimises the sum of a/d with one coefficient a per predictor; dimensions in proportion "
+        "to sqrt(a/N), rounded down, what is left spent where it helps most.",
+        "the paper, Theorem 3 and Algorithm 1",
+        "coefficients",
+    ),
+    RuleDescription(
+        "optimal",
+        "Searches for the whole dimensions with the least sum of a/d, or of measured curves, and "
+        "says how far from the optimum it can be at most.",
+        "the objective of the paper's Section 2.5, solved exactly",
+        "coefficients",
+    ),
+    RuleDescription(
         "screened",
         "Leaves out predictors that carry no signal, shares the budget by what each of the others "
         "explains, and keeps the best of a few such allocations and equal dimensions on "
@@ -57,20 +71,6 @@ RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
         "root of their frequency.",
         "the paper, Proposition 2 taken exactly and Algorithm 1",
         "data",
-    ),
-    RuleDescription(
-        "paper",
-        "Minimises the sum of a/d with one coefficient a per predictor; dimensions in proportion "
-        "to sqrt(a/N), rounded down, what is left spent where it helps most.",
-        "the paper, Theorem 3 and Algorithm 1",
-        "coefficients",
-    ),
-    RuleDescription(
-        "optimal",
-        "Searches for the whole dimensions with the least sum of a/d, or of measured curves, and "
-        "says how far from the optimum it can be at most.",
-        "the objective of the paper's Section 2.5, solved exactly",
-        "coefficients",
     ),
     RuleDescription(
         "unit",
