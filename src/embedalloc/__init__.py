@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
     from embedalloc.budget import BudgetSelection, select_budget, select_budget_by_holdout
     from embedalloc.convex import convex_objective, global_optimality_residual
+    from embedalloc.estimator import EmbeddingAllocator
     from embedalloc.exporters import (
         EXPORTERS,
         from_json,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from embedalloc.memory import parse_budget
     from embedalloc.optimum import optimal_dimensions
     from embedalloc.problem import BudgetError
+    from embedalloc.report import Report
     from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
     from embedalloc.spectra import (
         fit_coefficient,
@@ -52,9 +54,11 @@ _HOMES = {
     "BudgetError": "problem",
     "BudgetSelection": "budget",
     "EXPORTERS": "exporters",
+    "EmbeddingAllocator": "estimator",
     "Parameters": "linear",
     "Penalties": "linear",
     "RULE_DESCRIPTIONS": "rule_catalogue",
+    "Report": "report",
     "Sample": "linear",
     "allocate": "from_cardinalities",
     "allocate_from_model": "from_model",
@@ -109,8 +113,10 @@ __all__ = [
     "AuditError",
     "BudgetError",
     "BudgetSelection",
+    "EmbeddingAllocator",
     "Parameters",
     "Penalties",
+    "Report",
     "Sample",
     "allocate",
     "allocate_from_model",

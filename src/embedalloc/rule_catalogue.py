@@ -51,6 +51,28 @@ RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
         "coefficients",
     ),
     RuleDescription(
+        "screened",
+        "Leaves out predictors that carry no signal, shares the budget by what each of the others "
+        "explains, and keeps the best of a few such allocations and equal dimensions on "
+        "validation rows; recommended where there is data.",
+        "this library, embedalloc.screening",
+        "data",
+    ),
+    RuleDescription(
+        "response_aware",
+        "Gives a dimension where it explains more of the target in rows that a pilot network did "
+        "not see than noise would; zero where none does.",
+        "Mallows' Cp (Mallows, Some comments on Cp, Technometrics, 1973) on a pilot's features",
+        "data",
+    ),
+    RuleDescription(
+        "frequency_weighted",
+        "The paper's rule with coefficients from a pilot network's tables, rows weighted by the "
+        "root of their frequency.",
+        "the paper, Proposition 2 taken exactly and Algorithm 1",
+        "data",
+    ),
+    RuleDescription(
         "unit",
         "The paper's rule with all coefficients equal: dimensions in proportion to 1/sqrt(N).",
         "the paper, Theorem 3 with a = 1",

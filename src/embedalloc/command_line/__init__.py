@@ -23,6 +23,8 @@ class InputError(click.ClickException):
 
 #: Each command (a module of this package with a command of the same name) in one line.
 COMMANDS: Mapping[str, str] = {
+    "plan": "Choose embedding dimensions for the table in a file.",
+    "compare": "Compare allocation rules on the table in a file.",
     "solve": "Choose dimensions from cardinalities and a budget; no data needed.",
     "rules": "List the allocation rules, each in one sentence with its source.",
     "audit": "Find the confusion matrices behind printed metrics.",

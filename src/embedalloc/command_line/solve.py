@@ -147,7 +147,7 @@ def solve(
             raise InputError(f"--rule {rule} needs more than solve takes: see `embedalloc rules`")
         found = allocate(
             named,
-            _budget(budget, memory, dtype, optimizer),
+            parameters_allowed(budget, memory, dtype, optimizer),
             rule=rule,
             coefficients=_by_name(coefficients, "--coefficient") or None,
             frequencies=_by_name(frequencies, "--frequency") or None,
@@ -203,7 +203,7 @@ def _as_text(
     return "\n".join(lines)
 
 
-def _budget(
+def parameters_allowed(
     budget: str | None, memory: str | None, dtype: str | None, optimizer: str | None
 ) -> int:
     """Return the number of parameters that one of --budget and --bytes allows."""

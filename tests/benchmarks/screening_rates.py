@@ -1,0 +1,54 @@
+"""How often screening drops noise, keeps signal, and says that allocation does not matter.
+
+python -m tests.benchmarks.screening_rates --seeds 40
+"""
+
+import argparse
+import collections
+import time
+
+from embedalloc.estimator import EmbeddingAllocator
+from tests.simulated_tables import make_table
+
+TABLES = {
+    "binary, 2,000 rows": {"rows": 2000, "signal": (10, 40), "noise": (150, 300)},
+    "binary, 8,000 rows": {"rows": 8000, "signal": (10, 40), "noise": (150, 300)},
+    "regression, 2,000 rows": {
+        "rows": 2000, "signal": (10, 40), "noise": (150, 300), "kind": "regression",
+    },
+    "three classes, 4,000 rows": {
+        "rows": 4000, "signal": (10, 40), "noise": (150, 300), "kind": "multiclass",
+    },
+    "equal fields, 2,000 rows": {"rows": 2000, "signal": (30, 30, 30, 30), "strength": 0.7},
+}  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--table", action="append", choices=list(TABLES))
+    arguments = parser.parse_args()
+    for name in arguments.table or TABLES:
+        count, verdicts, begin = collections.Counter(), collections.Counter(), time.perf_counter()
+        for seed in range(arguments.seeds):
+            frame, y = make_table(seed, **TABLES[name])
+            levels = sum(TABLES[name]["signal"]) + sum(TABLES[name].get("noise", ()))
+            fit = EmbeddingAllocator(2 * levels, random_state=seed).fit(frame, y)
+            for field, dimension in fit.dimensions_.items():
+                kind = field.rstrip("0123456789")
+                count[kind] += 1
+                count[f"{kind} dropped"] += dimension == 0
+            verdicts[fit.report_.verdict] += 1
+            gain = fit.report_.drop_gain_standard_errors
+            count["path gains"] += gain > 3
+        print(
+            f"{name}: noise fields dropped {count['noise dropped']} of {count['noise']}, "
+            f"signal fields dropped {count['signal dropped']} of {count['signal']}, "
+            f"path gains above 3 se in {count['path gains']} of {arguments.seeds}; "
+            f"verdicts {dict(verdicts)}; {time.perf_counter() - begin:.0f} s",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

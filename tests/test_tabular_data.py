@@ -1,0 +1,160 @@
+"""Tables as arrays: levels, missing values, and an order that only the data decide."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embedalloc.tabular_data import DataError, canonical_codes, find_task, learn_encoding
+
+
+def encode(frame, target, categorical, **words):
+    target = np.asarray(target)
+    return learn_encoding(frame, target, categorical, task=find_task(target), **words)
+
+
+def same(one, other):
+    for name in ("cardinalities", "codes", "numbers", "target"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.names == other.names
+
+
+def renamed(column, rng):
+    levels = column.dropna().unique()
+    words = dict(
+        zip(levels, rng.permutation([f"name {k}" for k in range(len(levels))]), strict=True)
+    )
+    return column.map(words)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 9), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_arrays_do_not_depend_on_row_order_column_order_or_level_names(seed, rows, levels, number):
+    """Few levels and no numbers make many ties: rows and levels that only the others tell apart."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            name: pd.Series(rng.integers(levels * k, size=rows).astype(str), dtype=object)
+            for k, name in enumerate(["b", "a", "c"], start=1)
+        }
+    )
+    frame.loc[rng.random(rows) < 0.1, "a"] = None
+    if number:
+        frame["x"] = rng.normal(size=rows).round(1)
+    target = np.r_[0, 1, rng.integers(2, size=rows - 2)]
+    _, expected = encode(frame, target, ["a", "b", "c"])
+    order = rng.permutation(rows)
+    moved = frame.iloc[order][rng.permutation(frame.columns)].reset_index(drop=True)
+    for name in ("a", "b", "c"):
+        moved[name] = renamed(moved[name], rng)
+    _, found = encode(moved, target[order], ["c", "a", "b"])
+    same(found, expected)
+
+
+def test_every_row_its_own_level_is_still_invariant():
+    frame = pd.DataFrame({"id": [f"r{k}" for k in range(12)], "twin": [f"t{k}" for k in range(12)]})
+    target = np.array([0, 1] * 6)
+    _, expected = encode(frame, target, ["id", "twin"])
+    order = np.random.default_rng(0).permutation(12)
+    _, found = encode(frame.iloc[order].reset_index(drop=True), target[order], ["id", "twin"])
+    same(found, expected)
+
+
+def test_codes_follow_frequency():
+    codes = np.array([3, 3, 3, 0, 0, 1, 2, 2, 2, 2], dtype=np.int32)
+    numbered, _ = canonical_codes([codes], np.arange(10, dtype=np.uint64))
+    assert numbered[0].tolist() == [2, 2, 2, 3, 3, 4, 1, 1, 1, 1]
+
+
+def test_missing_unseen_and_pooled_levels_have_codes():
+    frame = pd.DataFrame({"town": ["A"] * 5 + ["B"] * 3 + [None] * 2 + ["C", "D"]})
+    target = np.arange(12) % 2
+    encoder, data = encode(frame, target, ["town"])
+    assert data.cardinality() == {"town": 6}  # A, B, missing, C, D and the unseen one
+    new = pd.DataFrame({"town": ["A", "B", np.nan, "Z", "C", "D"]})
+    codes = encoder.encode(new).codes[0]
+    assert codes[:4].tolist() == [1, 2, 3, 0]
+    assert sorted(codes[4:]) == [4, 5]
+
+    encoder, data = encode(frame, target, ["town"], min_frequency=3)
+    assert data.cardinality() == {"town": 4}  # A, B, the rare ones, the unseen one
+    codes = encoder.encode(new).codes[0]
+    assert codes[0] == 1
+    assert codes[3] == 0
+    assert codes[2] == codes[4] == codes[5]  # missing, C and D are rare
+
+
+def test_a_missing_value_is_unseen_where_none_was_missing():
+    encoder, _ = encode(pd.DataFrame({"a": ["x", "y"]}), [0, 1], ["a"])
+    assert encoder.encode(pd.DataFrame({"a": [None, "x"]})).codes[0].tolist()[0] == 0
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([3, 1, 3, 2]),
+        pd.Series([True, False, True, True]),
+        pd.Series(["b", "a", "b", None], dtype="str"),
+        pd.Series(pd.Categorical(["b", "a", "b", None], categories=["z", "b", "a"])),
+        pd.Series([1, 2, 1, None], dtype="Int64"),
+        pd.Series(["b", 1, "b", 2.5], dtype=object),
+        pd.Series(pd.to_datetime(["2020-01-01", "2021-01-01", "2020-01-01", None])),
+    ],
+)
+def test_any_type_of_level_round_trips(column):
+    frame = pd.DataFrame({"a": column, "x": [1.0, 2.0, 3.0, 4.0]})
+    encoder, data = encode(frame, [0, 1, 0, 1], ["a"])
+    codes = encoder.encode(frame).codes[0]
+    assert codes.min() >= 1
+    assert codes[0] == codes[2]
+    assert len(set(codes)) == column.nunique(dropna=False) == data.cardinalities[0] - 1
+    as_category = frame.assign(a=frame["a"].astype("category"))
+    np.testing.assert_array_equal(encoder.encode(as_category).codes[0], codes)
+
+
+def test_numbers_are_imputed_and_standardised():
+    frame = pd.DataFrame({"a": list("xyxy"), "x": [1.0, np.nan, 3.0, np.inf], "c": 5.0})
+    encoder, _ = encode(frame, [0, 1, 0, 1], ["a"])
+    numbers = encoder.encode(frame).numbers
+    assert list(encoder.numeric) == ["c", "x"]
+    np.testing.assert_allclose(numbers[:, 0], 0.0)
+    filled = np.array([1.0, 2.0, 3.0, 2.0])
+    np.testing.assert_allclose(numbers[:, 1], (filled - 2) / filled.std(), rtol=1e-6)
+
+
+def test_text_among_numbers_is_named():
+    frame = pd.DataFrame({"a": list("xy"), "b": ["1", "two"]})
+    with pytest.raises(DataError, match="column 'b': holds values that are not numbers"):
+        encode(frame, [0, 1], ["a"])
+    with pytest.raises(DataError, match="column 'a': values that cannot be levels"):
+        encode(pd.DataFrame({"a": [[1], [2]]}), [0, 1], ["a"])
+
+
+@pytest.mark.parametrize(
+    ("target", "wanted", "kind"),
+    [
+        ([0, 1, 1], "auto", "binary"),
+        ([True, False, True], "auto", "binary"),
+        (["no", "yes", "no"], "auto", "binary"),
+        ([1, 2, 3], "auto", "multiclass"),
+        ([1.0, 2.0, 3.0], "auto", "multiclass"),
+        ([1.5, 2.0, 3.0], "auto", "regression"),
+        (list(range(21)), "auto", "regression"),
+        (list(range(21)), "classification", "multiclass"),
+        ([0, 1, 1], "regression", "regression"),
+    ],
+)
+def test_the_task_follows_the_target(target, wanted, kind):
+    assert find_task(np.array(target), wanted).kind == kind
+
+
+def test_impossible_tasks_are_refused():
+    with pytest.raises(DataError, match="all 3 values are"):
+        find_task(np.array([1, 1, 1]))
+    with pytest.raises(DataError, match="'no' is not a number"):
+        find_task(np.array(["no", "yes"]), "regression")
+    with pytest.raises(ValueError, match="'counting' is not auto"):
+        find_task(np.array([0, 1]), "counting")
+    with pytest.raises(DataError, match="'c' was not there in training"):
+        find_task(np.array(["a", "b"])).encode(np.array(["a", "c"]))
