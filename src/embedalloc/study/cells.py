@@ -63,6 +63,9 @@ def exp3_cell(config: Config, observations: int, part: int) -> dict[str, Any]:
         "noise",
         "response_noise",
         "ridge",
+        "response_support",
+        "response_decay",
+        "spectral_mass",
         "coefficient_fit",
         "test_observations",
     )
@@ -109,7 +112,11 @@ _TRAINING_KEYS = (
     "batch",
     "epochs",
     "patience",
+    "watch",
+    "restore_best",
     "coefficient_fit",
+    "sample_sizes",
+    "rank_cap",
     "budgets",
 )
 
