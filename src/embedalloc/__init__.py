@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from embedalloc.linear import Parameters, Penalties, Sample, rotate, transform
     from embedalloc.optimum import optimal_dimensions
     from embedalloc.problem import BudgetError
+    from embedalloc.response_curves import response_aware, response_aware_curves
     from embedalloc.spectra import fit_coefficient, goodness_of_fit, singular_values, spectral_tails
 
 _HOMES = {
@@ -50,6 +51,8 @@ _HOMES = {
     "measure_gap": "generalisation",
     "optimal_dimensions": "optimum",
     "read_metrics_table": "audit",
+    "response_aware": "response_curves",
+    "response_aware_curves": "response_curves",
     "rotate": "linear",
     "select_budget": "budget",
     "select_budget_by_holdout": "budget",
@@ -91,6 +94,8 @@ __all__ = [
     "measure_gap",
     "optimal_dimensions",
     "read_metrics_table",
+    "response_aware",
+    "response_aware_curves",
     "rotate",
     "select_budget",
     "select_budget_by_holdout",

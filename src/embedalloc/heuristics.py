@@ -25,6 +25,7 @@ from embedalloc.problem import (
     PerPredictor,
     build_problem,
 )
+from embedalloc.response_curves import response_aware
 
 Leftover = Literal["floored", "spent"]
 AllocationRule = Callable[..., Allocation]
@@ -133,6 +134,7 @@ ALLOCATION_RULES: Mapping[str, AllocationRule] = {
         square_root,
         cardinality_priority,
         cardinality_priority_per_dimension,
+        response_aware,
     )
 }
 

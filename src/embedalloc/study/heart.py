@@ -175,7 +175,6 @@ class Bench:
             [fit_coefficient(spectral_tails(singular_values(t)), method=method) for t in tables]
         )
 
-
     def weigh(self, coefficients: Floats) -> Floats:
         """Return the coefficients that enter the allocation, with or without the sample sizes.
 
