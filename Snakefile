@@ -5,7 +5,12 @@ import os
 from snakemake.utils import min_version
 
 from embedalloc.study.cells import claims_cell, exp1_cell, exp2_cell, exp3_cell, parts
-from embedalloc.study.cells import heart_cell, heart_folds_cell, split_blocks, theory_cell
+from embedalloc.study.cells import (
+    heart_cell,
+    heart_folds_cell,
+    split_blocks,
+    theory_cell,
+)
 from embedalloc.study.config import ConfigError, check_config
 from embedalloc.study.dependencies import imports_of
 
@@ -59,3 +64,4 @@ include: "workflow/rules/exp2.smk"
 include: "workflow/rules/exp3.smk"
 include: "workflow/rules/heart.smk"
 include: "workflow/rules/claims.smk"
+include: "workflow/rules/multiverse.smk"

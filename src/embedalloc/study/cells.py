@@ -123,21 +123,27 @@ _TRAINING_KEYS = (
 
 def claims_cell(config: Config) -> dict[str, Any]:
     """Return what decides the claims, beside the results themselves."""
-    exp2, exp3 = config["exp2"], config["exp3"]
-    cardinalities = [predictor["cardinality"] for predictor in exp3["predictors"]]
+    cardinalities = [predictor["cardinality"] for predictor in config["exp3"]["predictors"]]
     return {
         "seed": config["seed"],
         "draws": config["claims"]["draws"],
         "theory": {"cardinalities": cardinalities},
-        "exp1": {"designs": config["exp1"]["designs"]},
-        "exp2": {"panels": exp2["panel_observations"], "sizes": exp2["curve_observations"]},
-        "exp3": {
-            "budgets": exp3["budgets"],
-            "budget_observations": exp3["budget_observations"],
-            "sizes": exp3["curve_observations"],
-            "curve_budget": exp3["curve_budget"],
-            "categories": sum(cardinalities),
-        },
+        **{name: claims_settings(name, config[name]) for name in ("exp1", "exp2", "exp3")},
+    }
+
+
+def claims_settings(experiment: str, block: Config) -> dict[str, Any]:
+    """Return what decides the claims on one experiment, from its block."""
+    if experiment == "exp1":
+        return {"designs": block["designs"]}
+    if experiment == "exp2":
+        return {"panels": block["panel_observations"], "sizes": block["curve_observations"]}
+    return {
+        "budgets": block["budgets"],
+        "budget_observations": block["budget_observations"],
+        "sizes": block["curve_observations"],
+        "curve_budget": block["curve_budget"],
+        "categories": sum(predictor["cardinality"] for predictor in block["predictors"]),
     }
 
 
