@@ -103,3 +103,124 @@ rule simulate_multiverse_regret:
         ),
     script:
         "../../scripts/simulate_multiverse_regret.py"
+
+
+rule judge_multiverse:
+    """Say how often each claim holds over the settings, what decides it and what overturns it."""
+    input:
+        outcomes=[
+            f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
+            for space in SPACES.values()
+            for part in multiverse_parts(config, space)
+        ],
+        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
+        ledger=f"{workflow.basedir}/workflow/claims.yaml",
+        code=imports_of(f"{SCRIPTS}/judge_multiverse.py"),
+    output:
+        shares="results/multiverse/shares.parquet",
+        effects="results/multiverse/choices.parquet",
+        page="figures/multiverse.md",
+    log:
+        "results/logs/judge_multiverse.log",
+    benchmark:
+        "results/timings/judge_multiverse.tsv"
+    localrule: True
+    params:
+        seed=config["seed"],
+    script:
+        "../../scripts/judge_multiverse.py"
+
+
+rule plot_multiverse_curves:
+    """Figure multiverse_curves: every claim's statistic over the settings, in rising order."""
+    input:
+        outcomes=[
+            f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
+            for space in SPACES.values()
+            for part in multiverse_parts(config, space)
+        ],
+        shares="results/multiverse/shares.parquet",
+        ledger=f"{workflow.basedir}/workflow/claims.yaml",
+        code=imports_of(f"{SCRIPTS}/plot_multiverse_curves.py"),
+    output:
+        pdf="figures/multiverse_curves.pdf",
+        png="figures/multiverse_curves.png",
+    log:
+        "results/logs/plot_multiverse_curves.log",
+    benchmark:
+        "results/timings/plot_multiverse_curves.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_multiverse_curves.py"
+
+
+rule plot_multiverse_choices:
+    """Figure multiverse_choices: how much of each claim's outcome every choice explains."""
+    input:
+        effects="results/multiverse/choices.parquet",
+        code=imports_of(f"{SCRIPTS}/plot_multiverse_choices.py"),
+    output:
+        pdf="figures/multiverse_choices.pdf",
+        png="figures/multiverse_choices.png",
+    log:
+        "results/logs/plot_multiverse_choices.log",
+    benchmark:
+        "results/timings/plot_multiverse_choices.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_multiverse_choices.py"
+
+
+rule tabulate_exp3_regret:
+    """Tables of every rule's excess over the oracle, over budgets, sample sizes and settings."""
+    input:
+        regret=expand(
+            "results/exp3_regret/n{observations}.parquet",
+            observations=sorted(
+                {config["exp3"]["budget_observations"]}
+                | {*config["exp3"]["curve_observations"]}
+            ),
+        ),
+        draws=expand(
+            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+        ),
+        code=imports_of(f"{SCRIPTS}/tabulate_exp3_regret.py"),
+    output:
+        page="figures/exp3_regret.md",
+    log:
+        "results/logs/tabulate_exp3_regret.log",
+    benchmark:
+        "results/timings/tabulate_exp3_regret.tsv"
+    localrule: True
+    params:
+        budget_observations=config["exp3"]["budget_observations"],
+    script:
+        "../../scripts/tabulate_exp3_regret.py"
+
+
+rule plot_exp3_regret:
+    """Figure exp3_regret: excess of every rule over the oracle."""
+    input:
+        regret=expand(
+            "results/exp3_regret/n{observations}.parquet",
+            observations=sorted(
+                {config["exp3"]["budget_observations"]}
+                | {*config["exp3"]["curve_observations"]}
+            ),
+        ),
+        draws=expand(
+            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp3_regret.py"),
+    output:
+        pdf="figures/exp3_regret.pdf",
+        png="figures/exp3_regret.png",
+    log:
+        "results/logs/plot_exp3_regret.log",
+    benchmark:
+        "results/timings/plot_exp3_regret.tsv"
+    localrule: True
+    params:
+        budget_observations=config["exp3"]["budget_observations"],
+    script:
+        "../../scripts/plot_exp3_regret.py"
