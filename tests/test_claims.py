@@ -418,3 +418,14 @@ def test_theory_findings_on_tables_with_a_known_answer():
         "theorem2-growth": pytest.approx(0.5),
         "theorem3-closed-form": pytest.approx(0.0, abs=1e-12),
     }
+
+
+def test_a_configuration_that_lacks_the_subject_makes_a_claim_untestable(tmp_path):
+    curve = np.array([3.0, 2.0, 1.0])
+    columns = ("training_mse", "test_mse", "total", "approximation", "literal_approximation",
+               "estimation", "literal_estimation")  # fmt: skip
+    frame = profiles({100: dict.fromkeys(columns, curve)}, "observations", [1, 2, 3])
+    found = exp2_findings(frame, panels=[100], sizes=[100], bootstrap=bootstrap())
+    table = judge(ledger_of(tmp_path, ENTRY), {"one": found["exp2-optimal-rises"]})
+    assert table["verdict"].tolist() == ["not testable"]
+    assert table["why"].tolist() == ["this configuration has one sample size only"]

@@ -18,6 +18,7 @@ from embedalloc.heuristics import (
 from . import naive
 
 EXTRAS = {"proposed": "coefficients", "spectral_mass": "masses"}
+ALWAYS_SPENT = {"proposed", "unit", "cardinality_priority", "cardinality_priority_per_dimension"}
 
 
 def call(name, n, budget, weights, **constraints):
@@ -67,8 +68,7 @@ def test_what_the_minimum_made_too_expensive_is_given_back_by_the_largest_surplu
 def test_every_rule_keeps_the_budget_and_the_bounds(chosen, extra, name, leftover, step):
     n, weights = zip(*chosen, strict=True)
     budget = step * sum(n) + extra
-    informed = name in ("proposed", "response_aware")
-    keywords = {} if informed or "priority" in name else {"leftover": leftover}
+    keywords = {} if name in ALWAYS_SPENT | {"response_aware"} else {"leftover": leftover}
     result = call(name, n, budget, weights, maximum=40, multiple_of=step, **keywords)
     d = np.array(list(result.dimensions.values()))
     assert np.dot(n, d) == result.cost <= budget

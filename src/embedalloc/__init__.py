@@ -15,13 +15,34 @@ if TYPE_CHECKING:
     from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
     from embedalloc.budget import BudgetSelection, select_budget, select_budget_by_holdout
     from embedalloc.convex import convex_objective, global_optimality_residual
+    from embedalloc.exporters import (
+        EXPORTERS,
+        from_json,
+        to_fastai,
+        to_json,
+        to_keras,
+        to_pytorch_tabular,
+        to_pytorch_widedeep,
+        to_torch,
+        to_torchrec,
+    )
+    from embedalloc.from_cardinalities import allocate
+    from embedalloc.from_model import allocate_from_model, embedding_tables
     from embedalloc.generalisation import expected_gap, fit_gap_scaling, measure_gap
     from embedalloc.heuristics import ALLOCATION_RULES, allocation_rule
     from embedalloc.linear import Parameters, Penalties, Sample, rotate, transform
+    from embedalloc.memory import parse_budget
     from embedalloc.optimum import optimal_dimensions
     from embedalloc.problem import BudgetError
     from embedalloc.response_curves import response_aware, response_aware_curves
-    from embedalloc.spectra import fit_coefficient, goodness_of_fit, singular_values, spectral_tails
+    from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
+    from embedalloc.spectra import (
+        fit_coefficient,
+        goodness_of_fit,
+        singular_values,
+        singular_values_by_rows,
+        spectral_tails,
+    )
 
 _HOMES = {
     "ALLOCATION_RULES": "heuristics",
@@ -31,25 +52,32 @@ _HOMES = {
     "AuditError": "audit",
     "BudgetError": "problem",
     "BudgetSelection": "budget",
+    "EXPORTERS": "exporters",
     "Parameters": "linear",
     "Penalties": "linear",
+    "RULE_DESCRIPTIONS": "rule_catalogue",
     "Sample": "linear",
+    "allocate": "from_cardinalities",
+    "allocate_from_model": "from_model",
     "allocation_rule": "heuristics",
     "approximation_error": "approximation",
     "approximation_errors": "approximation",
     "audit_table": "audit",
     "continuous_dimensions": "allocation",
     "convex_objective": "convex",
+    "embedding_tables": "from_model",
     "expected_gap": "generalisation",
     "fit_alternating": "alternating",
     "fit_coefficient": "spectra",
     "fit_gap_scaling": "generalisation",
+    "from_json": "exporters",
     "global_optimality_residual": "convex",
     "goodness_of_fit": "spectra",
     "initial_parameters": "alternating",
     "integer_dimensions": "allocation",
     "measure_gap": "generalisation",
     "optimal_dimensions": "optimum",
+    "parse_budget": "memory",
     "read_metrics_table": "audit",
     "response_aware": "response_curves",
     "response_aware_curves": "response_curves",
@@ -57,7 +85,15 @@ _HOMES = {
     "select_budget": "budget",
     "select_budget_by_holdout": "budget",
     "singular_values": "spectra",
+    "singular_values_by_rows": "spectra",
     "spectral_tails": "spectra",
+    "to_fastai": "exporters",
+    "to_json": "exporters",
+    "to_keras": "exporters",
+    "to_pytorch_tabular": "exporters",
+    "to_pytorch_widedeep": "exporters",
+    "to_torch": "exporters",
+    "to_torchrec": "exporters",
     "transform": "linear",
 }
 
@@ -68,6 +104,8 @@ except PackageNotFoundError:  # a source tree that was never installed
 
 __all__ = [
     "ALLOCATION_RULES",
+    "EXPORTERS",
+    "RULE_DESCRIPTIONS",
     "Allocation",
     "AlternatingFit",
     "Audit",
@@ -77,22 +115,27 @@ __all__ = [
     "Parameters",
     "Penalties",
     "Sample",
+    "allocate",
+    "allocate_from_model",
     "allocation_rule",
     "approximation_error",
     "approximation_errors",
     "audit_table",
     "continuous_dimensions",
     "convex_objective",
+    "embedding_tables",
     "expected_gap",
     "fit_alternating",
     "fit_coefficient",
     "fit_gap_scaling",
+    "from_json",
     "global_optimality_residual",
     "goodness_of_fit",
     "initial_parameters",
     "integer_dimensions",
     "measure_gap",
     "optimal_dimensions",
+    "parse_budget",
     "read_metrics_table",
     "response_aware",
     "response_aware_curves",
@@ -100,7 +143,15 @@ __all__ = [
     "select_budget",
     "select_budget_by_holdout",
     "singular_values",
+    "singular_values_by_rows",
     "spectral_tails",
+    "to_fastai",
+    "to_json",
+    "to_keras",
+    "to_pytorch_tabular",
+    "to_pytorch_widedeep",
+    "to_torch",
+    "to_torchrec",
     "transform",
 ]
 

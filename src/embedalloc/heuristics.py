@@ -6,6 +6,7 @@ first), and with ``leftover="spent"`` what remains goes to the largest deficit, 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal, Unpack, get_args
 
 import numpy as np
@@ -29,6 +30,11 @@ from embedalloc.response_curves import response_aware
 
 Leftover = Literal["floored", "spent"]
 AllocationRule = Callable[..., Allocation]
+
+#: fastai's formula: 1.6 N^0.56 and no more than 600.
+FASTAI_FACTOR, FASTAI_EXPONENT, FASTAI_MOST = 1.6, 0.56, 600.0
+#: The default temperature of the public code of mixed-dimension embeddings.
+POPULARITY_EXPONENT = 0.3
 
 
 def equal(
@@ -65,6 +71,61 @@ def square_root(
     """Give dimensions in proportion to the square root of the number of categories."""
     problem = build_problem(cardinalities, budget, **constraints)
     return _proportional(problem, np.sqrt(problem.cardinalities), "square_root", leftover)
+
+
+def fastai(
+    cardinalities: Cardinalities,
+    budget: int,
+    *,
+    leftover: Leftover = "floored",
+    **constraints: Unpack[Constraints],
+) -> Allocation:
+    """Give dimensions in proportion to fastai's formula, min(600, 1.6 N_j^0.56)."""
+    problem = build_problem(cardinalities, budget, **constraints)
+    formula = FASTAI_FACTOR * problem.cardinalities.astype(np.float64) ** FASTAI_EXPONENT
+    return _proportional(problem, np.minimum(formula, FASTAI_MOST), "fastai", leftover)
+
+
+def fourth_root(
+    cardinalities: Cardinalities,
+    budget: int,
+    *,
+    leftover: Leftover = "floored",
+    **constraints: Unpack[Constraints],
+) -> Allocation:
+    """Give dimensions in proportion to the fourth root of the number of categories."""
+    problem = build_problem(cardinalities, budget, **constraints)
+    root = problem.cardinalities.astype(np.float64) ** 0.25
+    return _proportional(problem, root, "fourth_root", leftover)
+
+
+def popularity(
+    cardinalities: Cardinalities,
+    budget: int,
+    *,
+    frequencies: PerPredictor | None = None,
+    alpha: float = POPULARITY_EXPONENT,
+    leftover: Leftover = "floored",
+    **constraints: Unpack[Constraints],
+) -> Allocation:
+    """Give dimensions in proportion to a power of the popularity of a table's average row.
+
+    The popularity of predictor j is p_j = f_j/N_j, where f_j is how often a sample looks into
+    its table: 1 by default, more for a bag of categories, less where most values are missing.
+    The dimension is proportional to p_j^alpha (Ginart et al., 2019). With alpha = 0 it is
+    equal for all; with alpha = 1/2 and f_j = 1 it is the paper's rule with equal coefficients.
+    """
+    problem = build_problem(cardinalities, budget, **constraints)
+    if not (np.isfinite(alpha) and alpha >= 0):
+        raise ValueError(f"alpha: {alpha} is not a finite number of 0 or more")
+    looked_up = (
+        np.ones(len(problem.names))
+        if frequencies is None
+        else problem.positive_vector(frequencies, "frequencies")
+    )
+    return _proportional(
+        problem, (looked_up / problem.cardinalities) ** alpha, "popularity", leftover
+    )
 
 
 def spectral_mass(
@@ -123,15 +184,28 @@ def proposed(
     return integer_dimensions(coefficients, cardinalities, budget, **constraints)
 
 
+def unit(
+    cardinalities: Cardinalities, budget: int, **constraints: Unpack[Constraints]
+) -> Allocation:
+    """Minimise Σ 1/d_j: the paper's rule where nothing but the cardinalities is known."""
+    names = build_problem(cardinalities, budget, **constraints).names
+    found = integer_dimensions(np.ones(len(names)), cardinalities, budget, **constraints)
+    return replace(found, allocation_rule="unit")
+
+
 #: Every allocation rule by name: rule(cardinalities, budget, **what it needs, **constraints).
 ALLOCATION_RULES: Mapping[str, AllocationRule] = {
     rule.__name__: rule
     for rule in (
         proposed,
+        unit,
         equal,
         cardinality,
         spectral_mass,
         square_root,
+        fourth_root,
+        fastai,
+        popularity,
         cardinality_priority,
         cardinality_priority_per_dimension,
         response_aware,

@@ -97,14 +97,14 @@ class BudgetProblem:
         return vector
 
     def _ordered(self, values: PerPredictor, what: str) -> object:
-        named = _by_name(values)
+        named = by_name(values)
         if named is None:
             return values
         check_names(named, self.names, what)
         return [named[name] for name in self.names]
 
 
-def _by_name(values: object) -> dict[str, Any] | None:
+def by_name(values: object) -> dict[str, Any] | None:
     """Return values that carry names (a mapping, a pandas Series) as a dictionary, else None."""
     if isinstance(values, Mapping):
         return dict(values)
@@ -157,7 +157,7 @@ def build_problem(
     BudgetError
         Where the budget is below the cost of the smallest permitted dimensions.
     """
-    names, counts = _named_counts(cardinalities)
+    names, counts = named_counts(cardinalities)
     size = len(names)
     step = whole_number(multiple_of, "multiple_of", least=1)
     total = whole_number(budget, "budget", least=0)
@@ -175,12 +175,12 @@ def build_problem(
     lower, upper = -(-lower // step) * step, upper // step * step
     settled = np.zeros(size, dtype=np.bool_)
     position = {name: j for j, name in enumerate(names)} if fixed else {}
-    named = _by_name({} if fixed is None else fixed)
+    named = by_name({} if fixed is None else fixed)
     if named is None:
         raise ValueError(f"fixed: {fixed!r} does not name its predictors")
     for name, dimension in named.items():
         if name not in position:
-            raise ValueError(f"fixed: {name!r} is not a predictor; there are {_some(names)}")
+            raise ValueError(f"fixed: {name!r} is not a predictor; there are {some(names)}")
         lower[position[name]] = upper[position[name]] = whole_number(
             dimension, f"fixed[{name!r}]", least=0
         )
@@ -202,10 +202,11 @@ def build_problem(
     return BudgetProblem(names, counts, costs, lower, upper, settled, step, total)
 
 
-def _named_counts(
+def named_counts(
     cardinalities: Cardinalities,
 ) -> tuple[tuple[str, ...], Ints]:
-    named = _by_name(cardinalities)
+    """Return the predictors' names (x1, x2, … where there are none) and their cardinalities."""
+    named = by_name(cardinalities)
     if named is not None:
         names = tuple(named)
         wrong = next((name for name in names if not isinstance(name, str)), None)
@@ -222,7 +223,7 @@ def _named_counts(
 
 def _per(values: int | PerPredictor, names: tuple[str, ...], what: str, *, least: int) -> Ints:
     """Return one whole number per predictor; a single number counts for all."""
-    named = _by_name(values)
+    named = by_name(values)
     items: list[object]
     if named is not None:
         check_names(named, names, what)
@@ -259,6 +260,7 @@ def whole_number(value: object, what: str, *, least: int) -> int:
     return number
 
 
-def _some(names: Sequence[str]) -> str:
+def some(names: Sequence[str]) -> str:
+    """Return the first few names, and how many more there are."""
     shown = ", ".join(repr(name) for name in names[:5])
     return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")

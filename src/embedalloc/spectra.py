@@ -4,6 +4,7 @@ Section 2.5 of the paper estimates the approximation error of dimension d by the
 singular values beyond d and summarises the whole profile as a/d.
 """
 
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import numpy as np
@@ -38,6 +39,47 @@ def singular_values(table: ArrayLike) -> Floats:
             f"the table holds {matrix[place]} at position {place}; remove or impute it"
         )
     return np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=np.float64)
+
+
+def singular_values_by_rows(blocks: Iterable[ArrayLike]) -> Floats:
+    """Return the singular values of a table that comes in blocks of rows, largest first.
+
+    Only one block and the Gram matrix U'U, columns × columns, are held at a time, so the table
+    may be larger than memory. Squaring costs accuracy: a value s is known to about
+    1e-16 s_max²/s, and those below 1e-8 s_max are noise.
+
+    Parameters
+    ----------
+    blocks
+        Arrays of shape (rows, columns), all with the same columns.
+
+    Examples
+    --------
+    >>> singular_values_by_rows([[[3.0, 0.0]], [[0.0, 4.0], [0.0, 0.0]]])
+    array([4., 3.])
+    """
+    gram, rows = np.zeros((0, 0)), 0
+    for block in blocks:
+        matrix = np.asarray(block, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.shape[1] == 0:
+            raise ValueError(f"a block needs rows and columns, got shape {matrix.shape}")
+        if not rows:
+            gram = np.zeros((matrix.shape[1], matrix.shape[1]))
+        if matrix.shape[1] != len(gram):
+            raise ValueError(
+                f"the block at row {rows} has {matrix.shape[1]} columns, those before {len(gram)}"
+            )
+        if not np.isfinite(matrix).all():
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(matrix))[0])
+            raise ValueError(
+                f"the table holds {matrix[row, column]} in row {rows + row}, column {column}"
+            )
+        gram += matrix.T @ matrix
+        rows += len(matrix)
+    if not rows:
+        raise ValueError("a table needs at least one row")
+    squares = np.linalg.eigvalsh(gram)[::-1][: min(rows, len(gram))]
+    return np.asarray(np.sqrt(np.maximum(squares, 0.0)), dtype=np.float64)
 
 
 def spectral_tails(spectrum: ArrayLike) -> Floats:

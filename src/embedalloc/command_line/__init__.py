@@ -23,6 +23,8 @@ class InputError(click.ClickException):
 
 #: Each command (a module of this package with a command of the same name) in one line.
 COMMANDS: Mapping[str, str] = {
+    "solve": "Choose dimensions from cardinalities and a budget; no data needed.",
+    "rules": "List the allocation rules, each in one sentence with its source.",
     "audit": "Find the confusion matrices behind printed metrics.",
 }
 
@@ -46,7 +48,17 @@ class _LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+_COMPLETION = """\b
+Completion in bash (in zsh and fish with zsh_source and fish_source):
+  eval "$(_EMBEDALLOC_COMPLETE=bash_source embedalloc)"
+"""
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_COMPLETION,
+)
 @click.version_option(__version__, prog_name="embedalloc")
 def main() -> None:
     """Embedding dimensions under a parameter budget, and checks of printed tables."""

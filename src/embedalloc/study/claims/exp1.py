@@ -13,6 +13,7 @@ from embedalloc.study.claims.finding import (
     Means,
     listed,
     share_of_falls,
+    undecidable,
     worst,
 )
 
@@ -107,6 +108,9 @@ def _half_over_first(means: Floats) -> Floats:
 
 
 def _faster(curves: Samples, exponential: list[str], bootstrap: Bootstrap) -> Finding:
+    if not 0 < len(set(curves) & set(exponential)) < len(curves):
+        return undecidable("no exponential design or no other")
+
     def statistic(means: Means) -> Floats:
         left = {cell: _half_over_first(m) for cell, m in means.items()}
         quick = worst({cell: v for cell, v in left.items() if cell in exponential}, np.max)

@@ -14,6 +14,7 @@ from embedalloc.study.claims.finding import (
     Means,
     listed,
     share_of_falls,
+    undecidable,
     worst,
 )
 
@@ -42,12 +43,14 @@ def exp2_findings(
     def curves(column: str, at: Sequence[int]) -> dict[Any, Floats]:
         return by_cell(profiles[profiles["observations"].isin(at)], "observations", column)
 
+    one_panel = undecidable("one panel only") if len(panels) < 2 else None
+    one_size = undecidable("one sample size only") if len(sizes) < 2 else None
     training, test, total = (curves(c, panels) for c in ("training_mse", "test_mse", "total"))
     return {
         "exp2-training-falls": {"as stated": _steps(training, bootstrap, sign=1)},
         "exp2-low-minimum": {"as stated": _low_minimum(test, bootstrap)},
-        "exp2-minimum-moves": {"as stated": _moves(test, bootstrap)},
-        "exp2-flatter": {"as stated": _flatter(test, bootstrap)},
+        "exp2-minimum-moves": {"as stated": one_panel or _moves(test, bootstrap)},
+        "exp2-flatter": {"as stated": one_panel or _flatter(test, bootstrap)},
         "exp2-approximation-falls": {
             "exact": _steps(curves("approximation", panels), bootstrap, sign=1),
             "literal": _steps(curves("literal_approximation", panels), bootstrap, sign=1),
@@ -57,8 +60,10 @@ def exp2_findings(
             "literal": _steps(curves("literal_estimation", panels), bootstrap, sign=-1),
         },
         "exp2-total-turns": {"as stated": _turns(total, bootstrap)},
-        "exp2-strongest-smallest": {"as stated": _strongest(total, bootstrap)},
-        "exp2-optimal-rises": {"as stated": _optimal_rises(curves("test_mse", sizes), bootstrap)},
+        "exp2-strongest-smallest": {"as stated": one_panel or _strongest(total, bootstrap)},
+        "exp2-optimal-rises": {
+            "as stated": one_size or _optimal_rises(curves("test_mse", sizes), bootstrap)
+        },
     }
 
 

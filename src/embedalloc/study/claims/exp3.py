@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from embedalloc.problem import Floats
-from embedalloc.study.claims.finding import Bootstrap, Finding
+from embedalloc.study.claims.finding import Bootstrap, Finding, undecidable
 from embedalloc.study.exp3 import ALLOCATION_RULES, LEFTOVERS
 
 #: Mean errors: the last two axes are budgets or sample sizes, and rules with the proposed first.
@@ -45,6 +45,8 @@ def exp3_findings(
     at_size = performance[performance["observations"] == budget_observations]
     at_budget = performance[performance["budget"] == curve_budget]
     free = [b for b in sorted(budgets) if b > categories]
+    forced = None if free else undecidable("no budget that leaves a choice")
+    one_size = undecidable("one sample size only") if len(sizes) < 2 else None
     for leftover in LEFTOVERS:
         everywhere = _stacked(at_size, "budget", sorted(budgets), leftover)
         choosable = _stacked(at_size, "budget", free, leftover)
@@ -52,13 +54,13 @@ def exp3_findings(
         grown = _stacked(at_budget, "observations", sorted(sizes), leftover)
         findings = {
             "exp3-proposed-lowest": _lowest(everywhere, sorted(budgets), bootstrap),
-            "exp3-equal-inefficient": _behind(choosable, free, "equal", bootstrap),
-            "exp3-cardinality-weaker": _behind(choosable, free, "cardinality", bootstrap),
-            "exp3-mass-competitive": _competitive(choosable, free, bootstrap),
+            "exp3-equal-inefficient": forced or _behind(choosable, free, "equal", bootstrap),
+            "exp3-cardinality-weaker": forced or _behind(choosable, free, "cardinality", bootstrap),
+            "exp3-mass-competitive": forced or _competitive(choosable, free, bootstrap),
             "exp3-samplesize-lowest": _lowest_everywhere(grown, sorted(sizes), bootstrap),
             "exp3-gain-over-blind": _gain_over_blind(grown, sorted(sizes), bootstrap),
-            "exp3-all-improve": _improve(grown, sorted(sizes), bootstrap),
-            "exp3-ranking-stable": _ranking(grown, sorted(sizes), bootstrap),
+            "exp3-all-improve": one_size or _improve(grown, sorted(sizes), bootstrap),
+            "exp3-ranking-stable": one_size or _ranking(grown, sorted(sizes), bootstrap),
         }
         for claim, finding in findings.items():
             found.setdefault(claim, {})[leftover] = finding
@@ -107,7 +109,10 @@ def _lowest(errors: Floats, budgets: Sequence[int], bootstrap: Bootstrap) -> Fin
 
 
 def _low_middle(errors: Floats, bootstrap: Bootstrap, *, relative: bool) -> Finding:
-    middle = -(-2 * errors.shape[1] // 3)
+    count = errors.shape[1]
+    if count < 2:
+        return undecidable("one budget only")
+    middle = min(-(-2 * count // 3), count - 1)
 
     def advantages(means: Floats) -> Floats:
         rivals = means[..., 1:].mean(axis=-1)

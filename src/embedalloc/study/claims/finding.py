@@ -1,5 +1,6 @@
 """What was found under one reading of a claim, with a bootstrap interval over replications."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,20 @@ Statistic = Callable[[Means], Floats]
 
 @dataclass(frozen=True)
 class Finding:
-    """Estimate of the deciding statistic, its 95 % interval where there is one, and the words."""
+    """Estimate of the deciding statistic, its 95 % interval where there is one, and the words.
+
+    The estimate is nan where there is nothing to decide by.
+    """
 
     estimate: float
     evidence: str
     low: float | None = None
     high: float | None = None
+
+
+def undecidable(lacks: str) -> Finding:
+    """Return the finding of a configuration that lacks what a claim is about."""
+    return Finding(math.nan, f"this configuration has {lacks}")
 
 
 @dataclass(frozen=True)

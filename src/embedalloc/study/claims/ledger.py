@@ -94,7 +94,7 @@ class Claim:
 
     def outcome(self, finding: Finding) -> str:
         """Return the outcome of one reading."""
-        if self.not_testable:
+        if self.not_testable or math.isnan(finding.estimate):
             return "not testable"
         for name, conditions in (("holds", self.holds), ("partly", self.partly)):
             if conditions and all(each.met_by(finding, self.id) for each in conditions):
@@ -205,8 +205,10 @@ def verdict_of(outcomes: Iterable[str]) -> str:
 def _why(
     claim: Claim, found: Mapping[str, Finding], outcomes: Mapping[str, str], verdict: str
 ) -> str:
-    if verdict == "not testable":
+    if claim.not_testable:
         return claim.not_testable
+    if verdict == "not testable":
+        return next(iter(found.values())).evidence
     parts = []
     for reading, meaning in claim.readings.items():
         words = f"{outcomes[reading]}, {estimate_words(found[reading])}"

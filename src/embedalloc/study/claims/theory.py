@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.problem import Floats
-from embedalloc.study.claims.finding import Bootstrap, Finding, Means, listed
+from embedalloc.study.claims.finding import Bootstrap, Finding, Means, listed, undecidable
 
 
 def theory_findings(
@@ -91,6 +91,8 @@ def _constant(scaling: pd.DataFrame) -> Finding:
 def _growth(gaps: pd.DataFrame, scaling: pd.DataFrame, bootstrap: Bootstrap) -> Finding:
     rows = gaps[gaps["loss"] == "bounded"]
     smallest, largest = rows["dimension"].min(), rows["dimension"].max()
+    if smallest == largest:
+        return undecidable("one dimension only")
     ends = rows[rows["dimension"].isin([smallest, largest])]
     samples = {
         cell: cell_rows.pivot(index="replication", columns="dimension", values="gap").to_numpy()

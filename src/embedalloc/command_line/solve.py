@@ -1,0 +1,258 @@
+"""The command `embedalloc solve`: dimensions from cardinalities and a budget, at once."""
+
+import json
+import math
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from embedalloc.allocation import Allocation
+from embedalloc.command_line import InputError
+from embedalloc.command_line.layout import allocation_table, listed, paragraph
+from embedalloc.exporters import EXPORTERS, export_text, to_json
+from embedalloc.from_cardinalities import allocate, useful_maximum
+from embedalloc.memory import BYTES_PER_VALUE, STATE_VALUES, bytes_per_parameter, parse_budget
+from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, rule_description
+
+_PAIR = "NAME=NUMBER"
+_NUMBER_OR_PAIR = "[NAME=]NUMBER"
+
+
+def _complete(*words: str) -> Any:
+    """Return what completes an option that takes one of these words."""
+
+    def complete(
+        ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+    return complete
+
+
+_EXAMPLES = """\b
+Examples:
+  embedalloc solve --cardinality user=943 --cardinality item=1682 \\
+      --budget 20000
+  embedalloc solve --cardinality user=943 --cardinality item=1682 \\
+      --coefficient user=2 --coefficient item=1 --bytes "64 kB" --export keras
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.option(
+    "--cardinality",
+    "cardinalities",
+    multiple=True,
+    metavar=_PAIR,
+    help="Rows of a table, one for missing values included. Once per table.",
+)
+@click.option("--budget", metavar="NUMBER", help="Parameters of all tables together.")
+@click.option(
+    "--bytes",
+    "memory",
+    metavar="SIZE",
+    help='Memory of all tables together, such as "64 MB" or "1.5 GiB".',
+)
+@click.option(
+    "--dtype",
+    metavar="DTYPE",
+    shell_complete=_complete(*BYTES_PER_VALUE),
+    help=f"With --bytes: {', '.join(BYTES_PER_VALUE)}.  [default: float32]",
+)
+@click.option(
+    "--optimizer",
+    metavar="NAME",
+    shell_complete=_complete(*STATE_VALUES),
+    help=f"With --bytes: also make room for the state of {', '.join(STATE_VALUES)}.",
+)
+@click.option(
+    "--rule",
+    metavar="RULE",
+    shell_complete=_complete(*(rule.name for rule in RULE_DESCRIPTIONS)),
+    help="See `embedalloc rules`.  [default: paper with coefficients, else equal]",
+)
+@click.option(
+    "--coefficient",
+    "coefficients",
+    multiple=True,
+    metavar=_PAIR,
+    help="What dimensions are worth to a predictor: its error is about a/d.",
+)
+@click.option(
+    "--frequency",
+    "frequencies",
+    multiple=True,
+    metavar=_PAIR,
+    help="Lookups per sample, for the rule popularity.",
+)
+@click.option(
+    "--fixed",
+    multiple=True,
+    metavar=_PAIR,
+    help="A dimension that is settled already; 0 leaves the predictor out.",
+)
+@click.option(
+    "--minimum",
+    multiple=True,
+    metavar=_NUMBER_OR_PAIR,
+    help="Smallest dimension, of all or of one table; else 1.",
+)
+@click.option(
+    "--maximum",
+    multiple=True,
+    metavar=_NUMBER_OR_PAIR,
+    help="Largest dimension, of all or of one table; else N - 1.",
+)
+@click.option(
+    "--multiple-of", metavar="NUMBER", default="1", help="Make dimensions multiples of this number."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
+@click.option(
+    "--export",
+    metavar="NAME",
+    shell_complete=_complete(*EXPORTERS),
+    help=f"Print the dimensions for {', '.join(EXPORTERS)}.",
+)
+def solve(
+    cardinalities: tuple[str, ...],
+    budget: str | None,
+    memory: str | None,
+    dtype: str | None,
+    optimizer: str | None,
+    rule: str | None,
+    coefficients: tuple[str, ...],
+    frequencies: tuple[str, ...],
+    fixed: tuple[str, ...],
+    minimum: tuple[str, ...],
+    maximum: tuple[str, ...],
+    multiple_of: str,
+    as_json: bool,
+    export: str | None,
+) -> None:
+    """Choose embedding dimensions from cardinalities and a budget. No data needed."""
+    if as_json and export is not None:
+        raise InputError("--json and --export both want the output: choose one")
+    named = _by_name(cardinalities, "--cardinality")
+    if not named:
+        raise InputError("no table: name at least one, such as --cardinality user=943")
+    constraints: dict[str, Any] = {
+        "minimum": _all_or_named(minimum, named, "--minimum", otherwise=1),
+        "maximum": _all_or_named(maximum, named, "--maximum", otherwise=None),
+        "multiple_of": _number(multiple_of, "--multiple-of"),
+    }
+    settled = _by_name(fixed, "--fixed")
+    try:
+        if rule is not None and rule_description(rule).needs in ("masses", "data"):
+            raise InputError(f"--rule {rule} needs more than solve takes: see `embedalloc rules`")
+        found = allocate(
+            named,
+            _budget(budget, memory, dtype, optimizer),
+            rule=rule,
+            coefficients=_by_name(coefficients, "--coefficient") or None,
+            frequencies=_by_name(frequencies, "--frequency") or None,
+            fixed=settled,
+            **constraints,
+        )
+        ranks = {name: count - 1 for name, count in found.cardinalities.items()}
+        largest = useful_maximum(ranks, **constraints)
+        if export is not None:
+            click.echo(export_text(found, export))
+            return
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    step = constraints["multiple_of"]
+    free = [name for name in found.dimensions if name not in settled]
+    full = [name for name in free if found.dimensions[name] >= largest[name] // step * step]
+    binds = len(full) < len(free)
+    if as_json:
+        state = {"cost": found.cost, "saturated": full, "budget_binds": binds}
+        click.echo(json.dumps(json.loads(to_json(found)) | state, indent=2))
+    else:
+        notes = dict.fromkeys(settled, "fixed") | dict.fromkeys(full, "full")
+        click.echo(_as_text(found, notes, binds, memory, dtype, optimizer))
+
+
+def _as_text(
+    found: Allocation,
+    notes: dict[str, str],
+    binds: bool,
+    memory: str | None,
+    dtype: str | None,
+    optimizer: str | None,
+) -> str:
+    lines = [
+        allocation_table(found, notes),
+        f"{found.allocation_rule}: {found.cost:,} of {found.budget:,} parameters spent, "
+        f"{found.leftover:,} left over",
+    ]
+    if memory is not None:
+        each = bytes_per_parameter(dtype or "float32", optimizer)
+        lines.append(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
+    if found.objective is not None and math.isfinite(found.objective):
+        gap = "" if found.gap is None else f", at most {found.gap:.4g} above the optimum"
+        lines.append(f"sum of a/d: {found.objective:.6g}{gap}")
+    full = [name for name, note in notes.items() if note == "full"]
+    if full:
+        lines.append(paragraph(f"full, at N - 1 or at the maximum: {listed(full)}"))
+    lines.append(
+        "the budget binds: more would give larger dimensions"
+        if binds
+        else f"the budget does not bind: {found.cost:,} parameters are enough"
+    )
+    return "\n".join(lines)
+
+
+def _budget(
+    budget: str | None, memory: str | None, dtype: str | None, optimizer: str | None
+) -> int:
+    """Return the number of parameters that one of --budget and --bytes allows."""
+    if (budget is None) == (memory is None):
+        raise InputError("give either --budget (parameters) or --bytes (memory)")
+    if memory is not None:
+        size = memory if memory.strip()[-1:].isalpha() else f"{memory} B"
+        return parse_budget(size, dtype=dtype or "float32", optimizer=optimizer)
+    if dtype is not None or optimizer is not None:
+        raise InputError("--dtype and --optimizer matter for --bytes only")
+    assert budget is not None
+    if budget.strip()[-1:].isalpha():
+        raise InputError(f"--budget {budget}: it counts parameters; for memory use --bytes")
+    return parse_budget(budget)
+
+
+def _by_name(texts: tuple[str, ...], option: str) -> dict[str, Any]:
+    """Return numbers by name from words such as user=943."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.rpartition("=")
+        if not equals or not name:
+            raise InputError(f"{option} {text}: write it as {_PAIR}, such as user=943")
+        if name in found:
+            raise InputError(f"{option}: {name!r} is named twice")
+        found[name] = _number(value, f"{option} {text}")
+    return found
+
+
+def _all_or_named(
+    texts: tuple[str, ...], names: dict[str, Any], option: str, *, otherwise: int | None
+) -> Any:
+    """Return one number for all, or numbers by name; a lone number counts for the others."""
+    lone = [text for text in texts if "=" not in text]
+    if len(lone) > 1:
+        raise InputError(f"{option}: {' and '.join(lone)} are both for all; give one of them")
+    named = _by_name(tuple(text for text in texts if "=" in text), option)
+    common = _number(lone[0], option) if lone else otherwise
+    if not named:
+        return common
+    return named if not lone else dict.fromkeys(names, common) | named
+
+
+def _number(text: str, place: str) -> int | float:
+    try:
+        return int(text)
+    except ValueError:
+        pass
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{place}: {text!r} is not a number") from None

