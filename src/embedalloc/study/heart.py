@@ -180,6 +180,7 @@ class Bench:
 
         A predictor's sample size is the number of training rows in which it was recorded.
         """
+        # NOTE[PAPER] heart-sample-sizes: not used by default; what they are is not said.
         use = self.settings["sample_sizes"]
         if use == "none":
             return coefficients
