@@ -17,10 +17,10 @@ from embedalloc.study.files import whole_file
 from embedalloc.study.heart import COEFFICIENTS
 from embedalloc.study.heart_data import PATIENTS
 from embedalloc.study.heart_metrics import LOSSES
-from embedalloc.study.heart_table import PAIRED, TABLE
 from embedalloc.study.job import job
 from embedalloc.study.multiverse_summary import SHARES, share_words
 from embedalloc.study.streams import stream
+from embedalloc.study.table1 import PAIRED, TABLE
 from embedalloc.study.table1_audit import AUDIT
 from embedalloc.study.tables import Contract, read_table, read_tables, write_table
 from embedalloc.study.theory_allocation import BUDGETS

@@ -7,34 +7,22 @@ import pandas as pd
 
 from embedalloc.study.files import whole_file
 from embedalloc.study.heart import COEFFICIENTS, FOLDS, SPLITS, square_root_dimensions
-from embedalloc.study.heart_metrics import METRICS, MODELS, SCORES
-from embedalloc.study.heart_table import (
+from embedalloc.study.heart_metrics import SCORES
+from embedalloc.study.heart_table import mean_table, paired_table
+from embedalloc.study.job import job
+from embedalloc.study.table1 import (
+    METRIC_LABELS,
+    METRICS,
+    MODEL_LABELS,
+    MODELS,
     PAIRED,
     PAPER,
     PAPER_METRICS,
     SECONDS,
     TABLE,
     TIMES,
-    mean_table,
-    paired_table,
 )
-from embedalloc.study.job import job
-from embedalloc.study.style import MODELS as LOOKS
 from embedalloc.study.tables import read_table, read_tables, write_table
-
-HEADS = {
-    "accuracy": "Acc",
-    "f1": "F1",
-    "precision": "Prec",
-    "mcc": "MCC",
-    "validation_logloss": "Val logloss",
-    "brier": "Brier",
-    "ece": "ECE",
-    "test_logloss": "Test logloss",
-    "ece_15": "ECE, 15 bins",
-    "calibration_debiased": "Debiased cal.",
-    SECONDS: "s/epoch",
-}
 
 
 def printed_rows(table: pd.DataFrame) -> list[list[str]]:
@@ -43,7 +31,7 @@ def printed_rows(table: pd.DataFrame) -> list[list[str]]:
     one_hot = cells.loc[("one_hot", SECONDS), "mean"]
     rows = []
     for model in MODELS:
-        ours = [LOOKS[model].label, "ours"]
+        ours = [MODEL_LABELS[model], "ours"]
         for metric in METRICS:
             row = cells.loc[(model, metric)]
             ours.append(f"{row['mean']:.3f} ({row['low']:.3f}, {row['high']:.3f})")
@@ -64,8 +52,8 @@ def paired_rows(paired: pd.DataFrame) -> list[list[str]]:
     """Return the printed paired comparison."""
     return [
         [
-            LOOKS[row["rival"]].label,
-            HEADS[row["metric"]],
+            MODEL_LABELS[row["rival"]],
+            METRIC_LABELS[row["metric"]],
             f"{row['difference']:+.4f}",
             f"({row['low']:+.4f}, {row['high']:+.4f})",
             f"({row['corrected_low']:+.4f}, {row['corrected_high']:+.4f})",
@@ -78,7 +66,7 @@ def paired_rows(paired: pd.DataFrame) -> list[list[str]]:
     ]
 
 
-TABLE_HEAD = ["model", "", *(HEADS[metric] for metric in METRICS), HEADS[SECONDS]]
+TABLE_HEAD = ["model", "", *(METRIC_LABELS[metric] for metric in METRICS), METRIC_LABELS[SECONDS]]
 PAIRED_HEAD = [
     "rival",
     "metric",

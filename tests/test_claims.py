@@ -23,7 +23,7 @@ from embedalloc.study.claims.ledger import (
     verdict_of,
 )
 from embedalloc.study.claims.theory import theory_findings
-from embedalloc.study.heart_metrics import METRICS, MODELS
+from embedalloc.study.table1 import METRICS, MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "workflow/claims.yaml"

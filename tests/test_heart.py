@@ -14,8 +14,6 @@ from embedalloc.study.heart_data import (
     read_patients,
 )
 from embedalloc.study.heart_metrics import (
-    METRICS,
-    MODELS,
     calibration_error,
     confusion_metrics,
     debiased_calibration_error,
@@ -23,7 +21,6 @@ from embedalloc.study.heart_metrics import (
     score,
 )
 from embedalloc.study.heart_table import (
-    PAPER,
     corrected_p_value,
     holm,
     mean_table,
@@ -32,6 +29,7 @@ from embedalloc.study.heart_table import (
 )
 from embedalloc.study.plain_network import train_plain
 from embedalloc.study.streams import stream
+from embedalloc.study.table1 import METRICS, MODELS, PAPER
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "workflow/resources/heart_disease"

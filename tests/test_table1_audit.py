@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from embedalloc.audit import audit_table, read_metrics_table
-from embedalloc.study.heart_table import PAPER, PAPER_METRICS, SECONDS
+from embedalloc.study.table1 import PAPER, PAPER_METRICS, SECONDS
 from embedalloc.study.table1_audit import AUDIT, audit_frame, audit_printed, audit_report
 from embedalloc.study.tables import TableError, read_table, write_table
 

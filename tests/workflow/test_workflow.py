@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,7 +35,7 @@ FIGURES = [
     "heart_pilot",
 ]
 TABLES = [f"table1{kind}.{suffix}" for kind in ("", "_paired") for suffix in ("csv", "md", "tex")]
-TABLES += ["table1_audit.md"]
+TABLES += ["table1_audit.md", "claims.md", "report.html"]
 #: Rules that only name files to be made.
 TARGETS = ("all", "theory")
 
@@ -77,7 +78,7 @@ def digests(directory, pattern):
 def finished(tmp_path_factory):
     """A project copied into an empty folder, with the smoke configuration run to the end."""
     project = tmp_path_factory.mktemp("project")
-    for name in ("Snakefile", "config.yaml"):
+    for name in ("Snakefile", "config.yaml", "CITATION.cff"):
         shutil.copy(ROOT / name, project / name)
     for name in ("workflow", "scripts", "src"):
         shutil.copytree(
@@ -101,6 +102,28 @@ def test_every_target_is_made(finished):
     assert all("s of CPU time" in log for log in logs)
 
 
+def test_the_page_is_of_this_run(finished):
+    """Its numbers are those of the configuration that ran, and it says which one that was."""
+    page = (finished / "figures/report.html").read_text()
+    assert "This run does not use the default configuration." in page
+    assert page.count("data:image/png;base64,") == len(FIGURES)
+    assert "not run from a git checkout" in page
+    rules = (finished / "workflow/rules").glob("*.smk")
+    made = re.findall(r"^rule (\w+):", "".join(r.read_text() for r in rules), flags=re.MULTILINE)
+    for rule in {*made} - {*TARGETS, "write_report"}:
+        assert f"<code>{rule}</code>" in page, rule
+
+
+def test_snakemakes_own_report_holds_every_figure_and_table(finished):
+    done = snakemake(finished, "--report", "own.zip", project=finished)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with zipfile.ZipFile(finished / "own.zip") as report:
+        held = {Path(name).name for name in report.namelist()}
+    (finished / "own.zip").unlink()
+    tables = [name for name in TABLES if name.endswith((".md", ".html"))]
+    assert {*(f"{name}.pdf" for name in FIGURES), *tables} <= held
+
+
 def test_running_again_does_nothing_and_touching_changes_nothing(finished):
     assert planned(snakemake(finished, "--dry-run", project=finished)) == {}
     for path in [*finished.glob("src/**/*.py"), *finished.glob("results/**/*.parquet")]:
@@ -120,6 +143,9 @@ def edited(path):
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
+#: Verdicts and page follow whatever changes; some edits change the page alone.
+PAGE = {"write_report": 1}
+VERDICT = {"judge_claims": 1} | PAGE
 EXP1 = {"simulate_exp1": 3}
 EXP2 = {"simulate_exp2": 4}
 EXP3 = {"simulate_exp3": 2}
@@ -164,25 +190,46 @@ def theory(*parts):
         ("study/exp2.py", EXP2 | plots("exp2")),
         ("network_kernel.py", HEART | WARM),
         ("study/heart_data.py", HEART | {"prepare_heart": 1}),
-        ("study/heart_table.py", {"time_heart": 1, "tabulate_heart": 1, "plot_heart_metrics": 1}),
+        ("study/heart_table.py", {"tabulate_heart": 1}),
+        (
+            "study/table1.py",
+            PLOTS | {"score_heart": 1, "time_heart": 1, "tabulate_heart": 1},
+        ),
         ("study/streams.py", EXP1 | EXP2 | EXP3 | THEORY | PLOTS | HEART),
-        ("study/style.py", PLOTS | {"tabulate_heart": 1}),
+        ("study/style.py", PLOTS),
         ("study/theory_allocation.py", theory("allocation")),
         ("linear.py", theory("alternating", "generalisation")),
         ("optimum.py", theory("allocation")),
         ("budget.py", HEART),
         ("confusion_search.py", {"audit_table1": 1}),
-        ("command_line/audit.py", {}),
+        ("study/claims/exp1.py", {}),
     ],
 )
 def test_editing_a_module_reruns_what_imports_it_and_nothing_else(finished, module, expected):
     with edited(finished / "src/embedalloc" / module):
+        assert planned(snakemake(finished, "--dry-run", project=finished)) == expected | VERDICT
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("src/embedalloc/command_line/audit.py", {}),
+        ("src/embedalloc/study/report.py", PAGE),
+        ("workflow/report/page.css", PAGE),
+        ("workflow/report/exp1_main.rst", PAGE),
+        ("workflow/choices.yaml", PAGE),
+        ("workflow/claims.yaml", VERDICT),
+    ],
+)
+def test_words_and_looks_change_the_page_alone(finished, file, expected):
+    with edited(finished / file):
         assert planned(snakemake(finished, "--dry-run", project=finished)) == expected
 
 
 def test_editing_a_script_reruns_its_own_figure(finished):
     with edited(finished / "scripts/plot_exp1_gap.py"):
-        assert planned(snakemake(finished, "--dry-run", project=finished)) == {"plot_exp1_gap": 1}
+        run = snakemake(finished, "--dry-run", project=finished)
+    assert planned(run) == {"plot_exp1_gap": 1} | VERDICT
 
 
 @pytest.mark.parametrize(
@@ -197,6 +244,7 @@ def test_editing_a_script_reruns_its_own_figure(finished):
         ({"heart": {"tolerance": 0.5}}, {r: n for r, n in HEART.items() if r != "select_heart"}
          | {"tabulate_heart": 1}),
         ({"audit": {"largest_test_set": 300}}, {"audit_table1": 1}),
+        ({"claims": {"draws": 50}}, {}),
         ({"heart": {"splits": 6}},
          {"train_heart": 1, "score_heart": 1, "time_heart": 1, "tabulate_heart": 1} | HEART_PLOTS),
     ],
@@ -210,7 +258,7 @@ def test_a_change_of_config_reruns_only_its_cells(finished, tmp_path, change, ex
     config = tmp_path / "changed.yaml"
     config.write_text(yaml.safe_dump(base))
     run = snakemake(finished, "--dry-run", project=finished, config=config)
-    assert planned(run) == expected
+    assert planned(run) == expected | VERDICT
 
 
 def test_one_figure_can_be_made_alone_and_bytes_are_stable(finished, tmp_path):

@@ -31,7 +31,12 @@ rule plot_exp1_main:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp1_main.py"),
     output:
-        pdf="figures/exp1_main.pdf",
+        pdf=report(
+            "figures/exp1_main.pdf",
+            caption="../report/exp1_main.rst",
+            category="Experiment 1",
+            labels={"figure": "exp1_main"},
+        ),
         png="figures/exp1_main.png",
     log:
         "results/logs/plot_exp1_main.log",
@@ -54,7 +59,12 @@ rule plot_exp1_gap:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp1_gap.py"),
     output:
-        pdf="figures/exp1_gap.pdf",
+        pdf=report(
+            "figures/exp1_gap.pdf",
+            caption="../report/exp1_gap.rst",
+            category="Experiment 1",
+            labels={"figure": "exp1_gap"},
+        ),
         png="figures/exp1_gap.png",
     log:
         "results/logs/plot_exp1_gap.log",
@@ -82,7 +92,12 @@ rule plot_exp1_loglog:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp1_loglog.py"),
     output:
-        pdf="figures/exp1_loglog.pdf",
+        pdf=report(
+            "figures/exp1_loglog.pdf",
+            caption="../report/exp1_loglog.rst",
+            category="Experiment 1",
+            labels={"figure": "exp1_loglog"},
+        ),
         png="figures/exp1_loglog.png",
     log:
         "results/logs/plot_exp1_loglog.log",

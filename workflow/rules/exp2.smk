@@ -32,7 +32,12 @@ rule plot_exp2_train_test:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp2_train_test.py"),
     output:
-        pdf="figures/exp2_train_test.pdf",
+        pdf=report(
+            "figures/exp2_train_test.pdf",
+            caption="../report/exp2_train_test.rst",
+            category="Experiment 2",
+            labels={"figure": "exp2_train_test"},
+        ),
         png="figures/exp2_train_test.png",
     log:
         "results/logs/plot_exp2_train_test.log",
@@ -53,7 +58,12 @@ rule plot_exp2_decomposition:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp2_decomposition.py"),
     output:
-        pdf="figures/exp2_decomposition.pdf",
+        pdf=report(
+            "figures/exp2_decomposition.pdf",
+            caption="../report/exp2_decomposition.rst",
+            category="Experiment 2",
+            labels={"figure": "exp2_decomposition"},
+        ),
         png="figures/exp2_decomposition.png",
     log:
         "results/logs/plot_exp2_decomposition.log",
@@ -74,7 +84,12 @@ rule plot_exp2_optimal_dimension:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp2_optimal_dimension.py"),
     output:
-        pdf="figures/exp2_optimal_dimension.pdf",
+        pdf=report(
+            "figures/exp2_optimal_dimension.pdf",
+            caption="../report/exp2_optimal_dimension.rst",
+            category="Experiment 2",
+            labels={"figure": "exp2_optimal_dimension"},
+        ),
         png="figures/exp2_optimal_dimension.png",
     log:
         "results/logs/plot_exp2_optimal_dimension.log",

@@ -33,7 +33,12 @@ rule plot_exp3_performance:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp3_performance.py"),
     output:
-        pdf="figures/exp3_performance.pdf",
+        pdf=report(
+            "figures/exp3_performance.pdf",
+            caption="../report/exp3_performance.rst",
+            category="Experiment 3",
+            labels={"figure": "exp3_performance"},
+        ),
         png="figures/exp3_performance.png",
     log:
         "results/logs/plot_exp3_performance.log",
@@ -57,7 +62,12 @@ rule plot_exp3_performance_samplesize:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp3_performance_samplesize.py"),
     output:
-        pdf="figures/exp3_performance_samplesize.pdf",
+        pdf=report(
+            "figures/exp3_performance_samplesize.pdf",
+            caption="../report/exp3_performance_samplesize.rst",
+            category="Experiment 3",
+            labels={"figure": "exp3_performance_samplesize"},
+        ),
         png="figures/exp3_performance_samplesize.png",
     log:
         "results/logs/plot_exp3_performance_samplesize.log",
@@ -81,7 +91,12 @@ rule plot_exp3_allocations:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp3_allocations.py"),
     output:
-        pdf="figures/exp3_allocations.pdf",
+        pdf=report(
+            "figures/exp3_allocations.pdf",
+            caption="../report/exp3_allocations.rst",
+            category="Experiment 3",
+            labels={"figure": "exp3_allocations"},
+        ),
         png="figures/exp3_allocations.png",
     log:
         "results/logs/plot_exp3_allocations.log",

@@ -126,8 +126,9 @@ rule time_heart:
         "results/logs/time_heart.log",
     benchmark:
         "results/timings/time_heart.tsv"
-    # All cores, so that no other job of the workflow runs beside the clock.
-    threads: workflow.cores
+    # All cores, so that no other job of the workflow runs beside the clock; `snakemake --report`
+    # is called without any.
+    threads: workflow.resource_settings.cores or 1
     params:
         cell=heart_cell(config, 0),
         timed_epochs=config["heart"]["timed_epochs"],
@@ -160,8 +161,20 @@ rule tabulate_heart:
         ),
         code=imports_of(f"{SCRIPTS}/tabulate_heart.py"),
     output:
-        multiext("figures/table1", ".parquet", ".csv", ".tex", ".md"),
-        multiext("figures/table1_paired", ".parquet", ".csv", ".tex", ".md"),
+        multiext("figures/table1", ".parquet", ".csv", ".tex"),
+        report(
+            "figures/table1.md",
+            caption="../report/table1.rst",
+            category="Heart disease",
+            labels={"figure": "table1"},
+        ),
+        multiext("figures/table1_paired", ".parquet", ".csv", ".tex"),
+        report(
+            "figures/table1_paired.md",
+            caption="../report/table1_paired.rst",
+            category="Heart disease",
+            labels={"figure": "table1_paired"},
+        ),
     log:
         "results/logs/tabulate_heart.log",
     benchmark:
@@ -180,7 +193,12 @@ rule audit_table1:
         code=imports_of(f"{SCRIPTS}/audit_table1.py"),
     output:
         audit="results/audit.parquet",
-        report="figures/table1_audit.md",
+        report=report(
+            "figures/table1_audit.md",
+            caption="../report/table1_audit.rst",
+            category="Heart disease",
+            labels={"figure": "table1_audit"},
+        ),
     log:
         "results/logs/audit_table1.log",
     benchmark:
@@ -204,7 +222,12 @@ rule plot_final_allocation:
         ),
         code=imports_of(f"{SCRIPTS}/plot_final_allocation.py"),
     output:
-        pdf="figures/final_allocation.pdf",
+        pdf=report(
+            "figures/final_allocation.pdf",
+            caption="../report/final_allocation.rst",
+            category="Heart disease",
+            labels={"figure": "final_allocation"},
+        ),
         png="figures/final_allocation.png",
     log:
         "results/logs/plot_final_allocation.log",
@@ -221,7 +244,12 @@ rule plot_heart_budget:
         losses="results/heart/losses.parquet",
         code=imports_of(f"{SCRIPTS}/plot_heart_budget.py"),
     output:
-        pdf="figures/heart_budget.pdf",
+        pdf=report(
+            "figures/heart_budget.pdf",
+            caption="../report/heart_budget.rst",
+            category="Heart disease",
+            labels={"figure": "heart_budget"},
+        ),
         png="figures/heart_budget.png",
     log:
         "results/logs/plot_heart_budget.log",
@@ -238,7 +266,12 @@ rule plot_heart_metrics:
         scores="results/heart/scores.parquet",
         code=imports_of(f"{SCRIPTS}/plot_heart_metrics.py"),
     output:
-        pdf="figures/heart_metrics.pdf",
+        pdf=report(
+            "figures/heart_metrics.pdf",
+            caption="../report/heart_metrics.rst",
+            category="Heart disease",
+            labels={"figure": "heart_metrics"},
+        ),
         png="figures/heart_metrics.png",
     log:
         "results/logs/plot_heart_metrics.log",
@@ -260,7 +293,12 @@ rule plot_heart_pilot:
         ),
         code=imports_of(f"{SCRIPTS}/plot_heart_pilot.py"),
     output:
-        pdf="figures/heart_pilot.pdf",
+        pdf=report(
+            "figures/heart_pilot.pdf",
+            caption="../report/heart_pilot.rst",
+            category="Heart disease",
+            labels={"figure": "heart_pilot"},
+        ),
         png="figures/heart_pilot.png",
     log:
         "results/logs/plot_heart_pilot.log",

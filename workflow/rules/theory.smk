@@ -38,7 +38,12 @@ rule plot_theory_approximation:
         errors="results/theory/approximation_errors.parquet",
         code=imports_of(f"{SCRIPTS}/plot_theory_approximation.py"),
     output:
-        pdf="figures/theory_approximation.pdf",
+        pdf=report(
+            "figures/theory_approximation.pdf",
+            caption="../report/theory_approximation.rst",
+            category="Theory",
+            labels={"figure": "theory_approximation"},
+        ),
         png="figures/theory_approximation.png",
     log:
         "results/logs/plot_theory_approximation.log",
@@ -73,7 +78,12 @@ rule plot_theory_alternating:
         runs="results/theory/alternating_runs.parquet",
         code=imports_of(f"{SCRIPTS}/plot_theory_alternating.py"),
     output:
-        pdf="figures/theory_alternating.pdf",
+        pdf=report(
+            "figures/theory_alternating.pdf",
+            caption="../report/theory_alternating.rst",
+            category="Theory",
+            labels={"figure": "theory_alternating"},
+        ),
         png="figures/theory_alternating.png",
     log:
         "results/logs/plot_theory_alternating.log",
@@ -110,7 +120,12 @@ rule plot_theory_generalisation:
         scaling="results/theory/generalisation_scaling.parquet",
         code=imports_of(f"{SCRIPTS}/plot_theory_generalisation.py"),
     output:
-        pdf="figures/theory_generalisation.pdf",
+        pdf=report(
+            "figures/theory_generalisation.pdf",
+            caption="../report/theory_generalisation.rst",
+            category="Theory",
+            labels={"figure": "theory_generalisation"},
+        ),
         png="figures/theory_generalisation.png",
     log:
         "results/logs/plot_theory_generalisation.log",
@@ -145,7 +160,12 @@ rule plot_theory_allocation:
         instances="results/theory/allocation_instances.parquet",
         code=imports_of(f"{SCRIPTS}/plot_theory_allocation.py"),
     output:
-        pdf="figures/theory_allocation.pdf",
+        pdf=report(
+            "figures/theory_allocation.pdf",
+            caption="../report/theory_allocation.rst",
+            category="Theory",
+            labels={"figure": "theory_allocation"},
+        ),
         png="figures/theory_allocation.png",
     log:
         "results/logs/plot_theory_allocation.log",

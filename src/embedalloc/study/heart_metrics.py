@@ -8,34 +8,9 @@ import pandas as pd
 
 from embedalloc.problem import Floats, Ints
 from embedalloc.study.heart import NETWORKS, logloss
+from embedalloc.study.table1 import MODELS
 from embedalloc.study.tables import Column, Contract
 
-#: Models of Table 1: the paper's five in its order, then the readings and controls.
-MODELS = (
-    "proposed",
-    "one_hot",
-    "unconstrained",
-    "uniform",
-    "cardinality",
-    "cardinality_per_dimension",
-    "uniform_search",
-    "one_hot_best",
-    "unconstrained_best",
-    "unit_coefficients",
-)
-#: The paper's seven metrics in its order, then ours; True where more is better.
-METRICS: Mapping[str, bool] = {
-    "accuracy": True,
-    "f1": True,
-    "precision": True,
-    "mcc": True,
-    "validation_logloss": False,
-    "brier": False,
-    "ece": False,
-    "test_logloss": False,
-    "ece_15": False,
-    "calibration_debiased": False,
-}
 _SPLIT = Column("integer", "split of the patients", low=0)
 
 SCORES = Contract(

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from embedalloc.study.files import whole_file
+from embedalloc.study.table1 import MODEL_LABELS
 
 #: Width of the paper's text block, in inches.
 TEXT_WIDTH = 6.3
@@ -55,16 +56,19 @@ RULES_BEYOND: Mapping[str, Look] = {
 
 #: Models of Table 1; rules that occur in Experiment 3 keep their colour.
 MODELS: Mapping[str, Look] = {
-    "proposed": Look("proposed", BLUE, "o"),
-    "one_hot": Look("one-hot", BLACK, "P"),
-    "unconstrained": Look("unconstrained", PURPLE, "v"),
-    "uniform": Look("uniform", ORANGE, "s"),
-    "cardinality": Look("cardinality", VERMILLION, "^"),
-    "cardinality_per_dimension": Look("cardinality, score/d", VERMILLION, "2"),
-    "uniform_search": Look("uniform, own search", ORANGE, "X"),
-    "one_hot_best": Look("one-hot, best of restarts", BLACK, "*"),
-    "unconstrained_best": Look("unconstrained, best of restarts", PURPLE, "<"),
-    "unit_coefficients": Look("all coefficients 1", SKY, "D"),
+    model: Look(MODEL_LABELS[model], color, marker)
+    for model, color, marker in (
+        ("proposed", BLUE, "o"),
+        ("one_hot", BLACK, "P"),
+        ("unconstrained", PURPLE, "v"),
+        ("uniform", ORANGE, "s"),
+        ("cardinality", VERMILLION, "^"),
+        ("cardinality_per_dimension", VERMILLION, "2"),
+        ("uniform_search", ORANGE, "X"),
+        ("one_hot_best", BLACK, "*"),
+        ("unconstrained_best", PURPLE, "<"),
+        ("unit_coefficients", SKY, "D"),
+    )
 }
 
 #: The predictors of Experiment 3; sizes of the tables, so a scale from light to dark.

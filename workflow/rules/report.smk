@@ -1,0 +1,97 @@
+# The page: verdicts, evidence, figures, tables, choices and provenance in one file
+# reads:  results/claims.parquet, results/timings; figures/*.png, table1*; workflow/choices.yaml;
+#         workflow/report: template, captions and list of figures; config.yaml, CITATION.cff
+# writes: figures/report.html
+
+
+rule write_report:
+    """The report page: every verdict with its evidence, in one file that needs no network."""
+    input:
+        claims="results/claims.parquet",
+        table1="figures/table1.parquet",
+        table1_text="figures/table1.md",
+        paired="figures/table1_paired.parquet",
+        paired_text="figures/table1_paired.md",
+        audit="figures/table1_audit.md",
+        figures=expand("figures/{figure}.png", figure=FIGURES),
+        captions=expand(
+            f"{workflow.basedir}/workflow/report/{{figure}}.rst", figure=FIGURES
+        ),
+        listed=f"{workflow.basedir}/workflow/report/figures.yaml",
+        template=f"{workflow.basedir}/workflow/report/page.html",
+        styles=f"{workflow.basedir}/workflow/report/page.css",
+        program=f"{workflow.basedir}/workflow/report/page.js",
+        choices=f"{workflow.basedir}/workflow/choices.yaml",
+        config=f"{workflow.basedir}/config.yaml",
+        citation=f"{workflow.basedir}/CITATION.cff",
+        data=rules.prepare_heart.input.data,
+        # A benchmark file is a product of its rule and can be asked for like any other.
+        timings=[
+            *expand(
+                "results/timings/simulate_theory_{part}.tsv",
+                part=["approximation", "alternating", "generalisation", "allocation"],
+            ),
+            *expand(
+                "results/timings/simulate_exp1/{design}_{part}.tsv",
+                design=config["exp1"]["designs"],
+                part=parts(config["exp1"]),
+            ),
+            *expand(
+                "results/timings/simulate_exp2/n{observations}_{part}.tsv",
+                observations=sorted(
+                    {
+                        *config["exp2"]["panel_observations"],
+                        *config["exp2"]["curve_observations"],
+                    }
+                ),
+                part=parts(config["exp2"]),
+            ),
+            *expand(
+                "results/timings/simulate_exp3/n{observations}_{part}.tsv",
+                observations=sorted(
+                    {
+                        config["exp3"]["budget_observations"],
+                        *config["exp3"]["curve_observations"],
+                    }
+                ),
+                part=parts(config["exp3"]),
+            ),
+            "results/timings/prepare_heart.tsv",
+            "results/timings/compile_heart.tsv",
+            *expand(
+                "results/timings/train_heart/{block}.tsv",
+                block=split_blocks(
+                    config["heart"]["splits"], config["heart"]["splits_per_job"]
+                ),
+            ),
+            *expand(
+                "results/timings/select_heart/{block}.tsv",
+                block=split_blocks(
+                    config["heart"]["fold_splits"], config["heart"]["splits_per_job"]
+                ),
+            ),
+            "results/timings/score_heart.tsv",
+            "results/timings/time_heart.tsv",
+            "results/timings/tabulate_heart.tsv",
+            "results/timings/audit_table1.tsv",
+            *expand("results/timings/plot_{figure}.tsv", figure=FIGURES),
+            "results/timings/judge_claims.tsv",
+        ],
+        code=imports_of(f"{SCRIPTS}/write_report.py"),
+    output:
+        page=report(
+            "figures/report.html",
+            caption="../report/report.rst",
+            category="Verdict",
+            labels={"what": "everything on one page"},
+        ),
+    log:
+        "results/logs/write_report.log",
+    benchmark:
+        "results/timings/write_report.tsv"
+    localrule: True
+    params:
+        seed=config["seed"],
+        config_digest=digest_of(config),
+    script:
+        "../../scripts/write_report.py"
