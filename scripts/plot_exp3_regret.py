@@ -110,14 +110,13 @@ def percent_axis(axis: Axes, which: str) -> None:
 
 def over_settings(axis: Axes, draws: pd.DataFrame) -> None:
     """Draw the distribution of each rule's mean excess over random settings."""
-    table = 100 * quantiles(draws)
-    for place, (rule, row) in enumerate(table.iterrows()):
-        color = LOOKS[str(rule)].color
-        line = ":" if rule in SPENT else "-"
-        axis.hlines(place, row[0.1], row[0.9], color=color, linewidth=1.2, linestyle=line)
-        axis.hlines(place, row[0.25], row[0.75], color=color, linewidth=5, alpha=0.4)
-        axis.plot(row[0.5], place, color=color, marker=LOOKS[str(rule)].marker or "o")
-    names = [LOOKS[rule].label + (", spent" if rule in SPENT else "") for rule in table.index]
+    table = {rule: 100 * values for rule, values in quantiles(draws).items()}
+    for place, (rule, (low, first, median, third, high)) in enumerate(table.items()):
+        look, line = LOOKS[rule], ":" if rule in SPENT else "-"
+        axis.hlines(place, low, high, color=look.color, linewidth=1.2, linestyle=line)
+        axis.hlines(place, first, third, color=look.color, linewidth=5, alpha=0.4)
+        axis.plot(median, place, color=look.color, marker=look.marker)
+    names = [LOOKS[rule].label + (", spent" if rule in SPENT else "") for rule in table]
     axis.set_yticks(range(len(table)), names)
     axis.set_ylim(len(table) - 0.5, -0.5)
     axis.axhline(6.5, color=GREY, linewidth=0.8, linestyle=":")

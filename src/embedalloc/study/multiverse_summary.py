@@ -14,7 +14,11 @@ from embedalloc.study.tables import Column, Contract
 
 #: Outcomes as numbers, where one number is needed.
 SCORES = {"holds": 1.0, "partly": 0.5, "fails": 0.0}
-_SHARE = {"low": 0.0, "high": 1.0}
+
+
+def _share(meaning: str, *, may_be_missing: bool = False) -> Column:
+    return Column("number", meaning, low=0.0, high=1.0, may_be_missing=may_be_missing)
+
 
 SHARES = Contract(
     "multiverse_shares",
@@ -24,14 +28,14 @@ SHARES = Contract(
         "statement": Column("text", "the claim in our words"),
         "default": Column("text", "outcome at the default setting", values=CLAIM_OUTCOMES),
         "draws": Column("integer", "random settings", low=1),
-        "share": Column("number", "settings in which it holds", **_SHARE),
-        "low": Column("number", "Wilson's 95 % interval", **_SHARE),
-        "high": Column("number", "Wilson's 95 % interval", **_SHARE),
-        "partly": Column("number", "settings in which it holds or partly holds", **_SHARE),
-        "partly_low": Column("number", "Wilson's 95 % interval", **_SHARE),
-        "partly_high": Column("number", "Wilson's 95 % interval", **_SHARE),
+        "share": _share("settings in which it holds"),
+        "low": _share("Wilson's 95 % interval"),
+        "high": _share("Wilson's 95 % interval"),
+        "partly": _share("settings in which it holds or partly holds"),
+        "partly_low": _share("Wilson's 95 % interval"),
+        "partly_high": _share("Wilson's 95 % interval"),
         "repetitions": Column("integer", "runs repeated with another seed", low=0),
-        "same": Column("number", "of those, with the same outcome", may_be_missing=True, **_SHARE),
+        "same": _share("of those, with the same outcome", may_be_missing=True),
         "singles": Column("integer", "single changes of the default", low=1),
         "overturning": Column("integer", "of those, with another outcome", low=0),
         "fewest": Column("integer", "fewest changes seen with another outcome, 0 for none", low=0),
@@ -48,14 +52,10 @@ EFFECTS = Contract(
         "value": Column("text", "one of its values"),
         "is_default": Column("flag", "whether that is the default"),
         "draws": Column("integer", "random settings with that value", low=0),
-        "share": Column(
-            "number", "of those, with the claim holding", may_be_missing=True, **_SHARE
-        ),
-        "low": Column("number", "Wilson's 95 % interval", may_be_missing=True, **_SHARE),
-        "high": Column("number", "Wilson's 95 % interval", may_be_missing=True, **_SHARE),
-        "variance_share": Column(
-            "number", "of the outcome, explained by the choice", may_be_missing=True, **_SHARE
-        ),
+        "share": _share("of those, with the claim holding", may_be_missing=True),
+        "low": _share("Wilson's 95 % interval", may_be_missing=True),
+        "high": _share("Wilson's 95 % interval", may_be_missing=True),
+        "variance_share": _share("of the outcome, explained by the choice", may_be_missing=True),
     },
     key=("claim", "choice", "value"),
 )
@@ -262,7 +262,7 @@ def overturn_words(row: Mapping[Any, Any]) -> str:
 
 
 def _deciding_words(rows: pd.DataFrame, most: int = 3) -> str:
-    parts = []
+    parts: list[str] = []
     by_choice = rows.drop_duplicates("choice").sort_values(
         "variance_share", ascending=False, kind="stable"
     )

@@ -1,10 +1,12 @@
 """The regret of every rule in Experiment 3 as tables: over budgets, sample sizes and settings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from embedalloc.problem import Floats
 from embedalloc.study.exp3_regret import RULES
 from embedalloc.study.heart_table import t_interval
 from embedalloc.study.multiverse_summary import wilson
@@ -30,25 +32,33 @@ def mean_excess(regret: pd.DataFrame, over: str) -> pd.DataFrame:
 
     What is not named is averaged within a replication first, so that a replication counts once.
     """
-    each = regret.groupby(["allocation_rule", over, "replication"], sort=False)["excess"].mean()
-    return _intervals(each, over)
+    return _intervals({value: _by_replication(rows) for value, rows in regret.groupby(over)}, over)
 
 
 def mean_gain(regret: pd.DataFrame, over: str) -> pd.DataFrame:
     """Return the paired gain on the proposed rule: its excess minus the other's, by rule."""
-    each = regret.groupby([over, "replication", "allocation_rule"], sort=False)["excess"].mean()
-    wide = each.unstack("allocation_rule")
-    gains = wide[["proposed"]].to_numpy() - wide
-    return _intervals(gains.stack().reorder_levels(["allocation_rule", over, "replication"]), over)
+    tables = {}
+    for value, rows in regret.groupby(over):
+        table = _by_replication(rows)
+        tables[value] = {rule: table["proposed"] - excess for rule, excess in table.items()}
+    return _intervals(tables, over)
 
 
-def _intervals(each: "pd.Series[float]", over: str) -> pd.DataFrame:
+def _by_replication(rows: pd.DataFrame) -> dict[str, Floats]:
+    """Return each rule's mean excess, one number per replication."""
+    wide = rows.pivot_table(index="replication", columns="allocation_rule", values="excess")
+    return {rule: wide[rule].to_numpy(np.float64) for rule in RULES}
+
+
+def _intervals(tables: Mapping[Any, Mapping[str, Floats]], over: str) -> pd.DataFrame:
     rows = []
-    for (rule, value), values in each.groupby(level=["allocation_rule", over], sort=False):
-        low, high = t_interval(values.to_numpy(), 1 / len(values))
-        rows.append(
-            {"allocation_rule": rule, over: value, "mean": values.mean(), "low": low, "high": high}
-        )
+    for value, table in tables.items():
+        for rule, numbers in table.items():
+            low, high = t_interval(numbers, 1 / len(numbers))
+            mean = float(numbers.mean())
+            rows.append(
+                {"allocation_rule": rule, over: value, "mean": mean, "low": low, "high": high}
+            )
     return pd.DataFrame(rows)
 
 
@@ -60,24 +70,23 @@ def over_settings(draws: pd.DataFrame) -> pd.DataFrame:
     draws
         As in the contract `embedalloc.study.multiverse_runs.REGRET`.
     """
-    wide = draws.pivot_table(index="number", columns="allocation_rule", values="excess")
+    table = _by_setting(draws)
     rows = []
-    for rule in RULES:
-        values = wide[rule]
-        gain = wide["proposed"] - values
+    for rule, values in table.items():
+        gain = table["proposed"] - values
         better, worse = int((gain > 0).sum()), int((gain < 0).sum())
-        low, high = wilson(better, len(wide))
+        low, high = wilson(better, len(values))
         rows.append(
             {
                 "allocation_rule": rule,
-                "settings": len(wide),
-                "mean": values.mean(),
-                "median": values.median(),
-                "ninetieth": values.quantile(0.9),
-                "worst": values.max(),
+                "settings": len(values),
+                "mean": float(values.mean()),
+                "median": float(np.median(values)),
+                "ninetieth": float(np.quantile(values, 0.9)),
+                "worst": float(values.max()),
                 "better": better,
                 "worse": worse,
-                "better_share": better / len(wide),
+                "better_share": better / len(values),
                 "low": low,
                 "high": high,
                 "largest_loss": max(0.0, float(-gain.min())),
@@ -151,11 +160,18 @@ def _grid(
         "| rule | " + " | ".join(f"{sign} = {value:,}" for value in at) + " |",
         "|---|" + "---|" * len(at),
     ]
-    wide = table.set_index(["allocation_rule", over])
+    cells = _cells(table, over)
     for rule in rules:
-        cells = [_cell(*wide.loc[(rule, value), ["mean", "low", "high"]]) for value in at]
-        lines.append(f"| {WORDS[rule]} | " + " | ".join(cells) + " |")
+        row = " | ".join(cells[rule, value] for value in at)
+        lines.append(f"| {WORDS[rule]} | {row} |")
     return lines
+
+
+def _cells(table: pd.DataFrame, over: str) -> dict[tuple[str, int], str]:
+    return {
+        (row["allocation_rule"], row[over]): _cell(row["mean"], row["low"], row["high"])
+        for row in table.to_dict("records")
+    }
 
 
 def _cell(mean: float, low: float, high: float) -> str:
@@ -170,15 +186,19 @@ def _gain_grid(regret: pd.DataFrame, sizes: Sequence[int], budgets: Sequence[int
         "|---|" + "---|" * len(budgets),
     ]
     for size in sizes:
-        gains = mean_gain(regret[regret["observations"] == size], "budget")
-        mine = gains[gains["allocation_rule"] == "response_aware"].set_index("budget")
-        cells = [_cell(*mine.loc[budget, ["mean", "low", "high"]]) for budget in budgets]
-        lines.append(f"| {size:,} | " + " | ".join(cells) + " |")
+        cells = _cells(mean_gain(regret[regret["observations"] == size], "budget"), "budget")
+        row = " | ".join(cells["response_aware", budget] for budget in budgets)
+        lines.append(f"| {size:,} | {row} |")
     return lines
 
 
-def quantiles(draws: pd.DataFrame) -> pd.DataFrame:
-    """Return by rule the deciles and quartiles of its mean excess over settings."""
+def quantiles(draws: pd.DataFrame) -> dict[str, Floats]:
+    """Return by rule the 10th, 25th, 50th, 75th and 90th percentile of its mean excess."""
+    at = [0.1, 0.25, 0.5, 0.75, 0.9]
+    return {rule: np.quantile(values, at) for rule, values in _by_setting(draws).items()}
+
+
+def _by_setting(draws: pd.DataFrame) -> dict[str, Floats]:
+    """Return each rule's mean excess over the budgets, one number per setting."""
     wide = draws.pivot_table(index="number", columns="allocation_rule", values="excess")
-    table = wide[list(RULES)].quantile([0.1, 0.25, 0.5, 0.75, 0.9])
-    return pd.DataFrame(np.asarray(table).T, index=list(RULES), columns=table.index)
+    return {rule: wide[rule].to_numpy(np.float64) for rule in RULES}
