@@ -142,13 +142,13 @@ class Report:
 
     def _table(self) -> list[str]:
         has_value = any(each.value is not None for each in self.fields)
-        fixed_width = 31 + _BAR + (8 if has_value else 0)
+        fixed_width = 32 + _BAR + (8 if has_value else 0)
         why = max(len(each.why) for each in self.fields)
         longest = max(5, *(len(each.name) for each in self.fields))
         width = max(8, min(longest, COLUMNS - fixed_width - why))
         largest = max(each.share for each in self.fields)
         worth = f"{'worth':>7} " if has_value else ""
-        header = f"{'levels':>7} {'dim':>4} {'range':>6} {'params':>9} {'':<{_BAR}} {worth}why"
+        header = f"{'levels':>7} {'dim':>4} {'range':>7} {'params':>9} {'':<{_BAR}} {worth}why"
         lines = [f"{'field':<{width}} {header}"]
         for each in self.fields:
             spread = "" if each.smallest is None else _range(each.smallest, each.largest)
@@ -156,7 +156,7 @@ class Report:
             worth = "" if not has_value else f"{_percent(each.value):>7} "
             lines.append(
                 f"{_short(each.name, width):<{width}} {each.levels:>7,} {each.dimension:>4,} "
-                f"{spread:>6} {each.parameters:>9,} {length:<{_BAR}} {worth}{each.why}".rstrip()
+                f"{spread:>7} {each.parameters:>9,} {length:<{_BAR}} {worth}{each.why}".rstrip()
             )
         return lines
 
@@ -171,10 +171,10 @@ class Report:
         if self.saturated:
             lines += _wrapped(f"at full rank (d ≥ N − 1): {', '.join(self.saturated)}")
         if self.spectrum_ratio is not None:
-            known = "no more than" if self.spectrum_is_initialisation else "more than"
+            news = "nothing new" if self.spectrum_is_initialisation else "something new"
             lines.append(
-                f"the pilots' spectra are {known} their initialisation "
-                f"(a_j × {self.spectrum_ratio:.2f})"
+                f"the pilots' a_j are × {self.spectrum_ratio:.2f} those of their initial tables: "
+                f"{news}"
             )
         if self.headroom is not None and self.drop_gain_standard_errors is not None:
             lines.append(
