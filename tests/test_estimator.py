@@ -63,6 +63,15 @@ def test_the_users_limits_hold_for_every_rule(small, rule):
     assert entry["signal0"].why == "fixed by you"
 
 
+@pytest.mark.parametrize("rule", ["screened", "response_aware"])
+def test_a_field_is_dropped_or_has_the_minimum(small, rule):
+    fit = quick(1500, rule, minimum=3, multiple_of=8, fixed={"signal1": 2}, epochs=2).fit(*small)
+    assert fit.dimensions_["signal1"] == 2
+    assert {fit.dimensions_[name] % 8 for name in ("signal0", "noise0")} == {0}
+    fit = quick(1500, rule, minimum=3, epochs=2).fit(*small)
+    assert not {1, 2} & set(fit.dimensions_.values())
+
+
 def test_a_budget_below_the_minimum_names_it(small):
     with pytest.raises(BudgetError, match="raise it to at least 74"):
         quick(73).fit(*small)

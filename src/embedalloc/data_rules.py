@@ -551,11 +551,14 @@ def decide_response_aware(case: Case, evidence: ResponseEvidence, budget: int) -
 
 
 def _reach(curve: Floats, case: Case, name: str) -> Floats:
-    """Extend a curve, flat, to the smallest dimension that the user's limits require."""
-    least = case.limits.fixed.get(name, case.limits.minimum[name])
-    least = -(-least // case.limits.multiple_of) * case.limits.multiple_of
-    least = max(least, case.limits.fixed.get(name, 0))
-    return np.append(curve, np.full(max(0, least + 1 - len(curve)), curve[-1]))
+    """Forbid what lies between 0 and the user's minimum, and extend the curve, flat, to there."""
+    step = case.limits.multiple_of
+    least = -(-max(case.limits.minimum[name], 1) // step) * step
+    end = case.limits.fixed.get(name, least)
+    reached = np.append(curve, np.full(max(0, end + 1 - len(curve)), curve[-1]))
+    if name not in case.limits.fixed:
+        reached[1:least] = np.inf
+    return reached
 
 
 # ---- by name -----------------------------------------------------------------------------------
