@@ -212,17 +212,25 @@ def path(gain, error, dropped=("a",)):
 )
 def test_the_verdict_follows_its_rule(gain, dropped, headroom, winner, verdict):
     found, reason = judge(
-        budget_binds=True, headroom=headroom, path=path(gain, 0.01), dropped=dropped,
+        pays_for_all=False, headroom=headroom, path=path(gain, 0.01), dropped=dropped,
         winner_errors=winner,
     )  # fmt: skip
     assert found == verdict
     assert reason
 
 
+def test_whether_the_budget_binds(small):
+    """All ranks together cost 6 · 7 + 15 · 16 + 50 · 51 = 2,832 parameters."""
+    for budget, binds in ((74, True), (2831, True), (2832, False), (9000, False)):
+        report = quick(budget, "equal").fit(*small).report_
+        assert report.budget_binds is binds
+        assert report.verdict == ("does not matter" if budget >= 2832 else "cannot tell")
+
+
 def test_rules_without_validation_give_no_verdict_on_a_binding_budget():
     words = {"headroom": None, "path": None, "dropped": False, "winner_errors": None}
-    assert judge(budget_binds=True, **words)[0] == "cannot tell"
-    assert judge(budget_binds=False, **words)[0] == "does not matter"
+    assert judge(pays_for_all=False, **words)[0] == "cannot tell"
+    assert judge(pays_for_all=True, **words)[0] == "does not matter"
 
 
 def test_sampling_draws_rows_without_replacement(small):
