@@ -114,7 +114,7 @@ def plan(config):
     repr(cells.claims_cell(config))
     for part in ("approximation", "alternating", "generalisation", "allocation"):
         cells.theory_cell(config, part)
-    for design in cells.exp1_designs(config):
+    for design in cells.exp1_designs(config["exp1"]):
         cells.exp1_cell(config, design, 0)
     cells.exp2_cell(config, 500, 0)
     cells.exp3_cell(config, 2000, 0)
