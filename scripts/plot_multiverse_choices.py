@@ -35,7 +35,8 @@ def draw(effects: pd.DataFrame) -> Figure:
         axis.tick_params(length=0)
     figure.supxlabel(
         "per cent of the variance of the outcome (holds 1, partly ½, fails 0) between the values "
-        "of a choice, beyond chance; – where the outcome is always the same",
+        "of a choice, beyond chance\n(a few per cent can be chance, as the draws are not balanced);"
+        " – where the outcome is always the same",
         fontsize=7,
     )
     return figure

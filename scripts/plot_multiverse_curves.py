@@ -50,7 +50,7 @@ def draw(outcomes: pd.DataFrame, shares: pd.DataFrame, claims: dict[str, Claim])
 
 
 def draw_curve(axis: Axes, rows: pd.DataFrame, claim: Claim) -> None:
-    """Draw the settings in the order of the statistic; the axis leaves out extreme intervals."""
+    """Draw the settings in the order of the statistic; intervals may leave the panel."""
     drawn = rows[rows["kind"] == "draw"].sort_values("estimate", kind="stable")
     place = pd.Series(range(len(drawn)), index=drawn.index)
     default = float(rows[rows["kind"] == "default"]["estimate"].iloc[0])
@@ -64,8 +64,8 @@ def draw_curve(axis: Axes, rows: pd.DataFrame, claim: Claim) -> None:
     thresholds = [condition.threshold for condition in claim.holds]
     for threshold in thresholds:
         axis.axhline(threshold, color=GREY, linewidth=0.9, linestyle="--")
-    low, high = drawn["estimate"].quantile([0.01, 0.99])
-    low, high = min(low, default, *thresholds), max(high, default, *thresholds)
+    low = min(drawn["estimate"].min(), default, *thresholds)
+    high = max(drawn["estimate"].max(), default, *thresholds)
     room = 0.08 * (high - low) if high > low else 0.05 * max(math.fabs(high), 1.0)
     axis.set_ylim(low - room, high + room)
     axis.set_xticks([])

@@ -55,6 +55,7 @@ EFFECTS = Contract(
         "share": _share("of those, with the claim holding", may_be_missing=True),
         "low": _share("Wilson's 95 % interval", may_be_missing=True),
         "high": _share("Wilson's 95 % interval", may_be_missing=True),
+        "score": _share("mean outcome: holds 1, partly ½, fails 0", may_be_missing=True),
         "variance_share": _share("of the outcome, explained by the choice", may_be_missing=True),
     },
     key=("claim", "choice", "value"),
@@ -161,7 +162,8 @@ def effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.DataFrame
             for choice in space.choices:
                 explained = variance_share(scores, settings[choice.name])
                 for value in choice.options:
-                    mine = held[settings[choice.name] == value]
+                    here = settings[choice.name] == value
+                    mine = held[here]
                     ends = wilson(int(mine.sum()), len(mine)) if len(mine) else (math.nan,) * 2
                     rows.append(
                         {
@@ -174,6 +176,7 @@ def effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.DataFrame
                             "share": float(mine.mean()) if len(mine) else math.nan,
                             "low": ends[0],
                             "high": ends[1],
+                            "score": float(scores[here].mean()) if len(mine) else math.nan,
                             "variance_share": explained,
                         }
                     )
@@ -235,9 +238,10 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
         "",
         "## What decides",
         "",
-        "For each claim the choices that explain the most of its outcome (holds 1, partly ½, fails "
-        "0): share of the variance between their values beyond chance, and in brackets the share "
-        "of the settings with each value in which the claim holds.",
+        "For each claim the choices that explain at least a tenth of its outcome (holds 1, partly "
+        "½, fails 0): share of the variance between their values beyond chance, and in brackets "
+        "the mean outcome with each value. Draws are not balanced, so a choice that does not "
+        "matter can seem to explain a few per cent.",
         "",
         "| claim | choices, most important first |",
         "|---|---|",
@@ -267,15 +271,15 @@ def _deciding_words(rows: pd.DataFrame, most: int = 3) -> str:
         "variance_share", ascending=False, kind="stable"
     )
     for choice, explained in zip(by_choice["choice"], by_choice["variance_share"], strict=True):
-        if math.isnan(explained) or explained < 0.01 or len(parts) == most:
+        if math.isnan(explained) or explained < 0.1 or len(parts) == most:
             break
         values = rows[(rows["choice"] == choice) & (rows["draws"] > 0)]
         each = ", ".join(
-            f"{value} {100 * share:.0f} %"
-            for value, share in zip(values["value"], values["share"], strict=True)
+            f"{value}: {score:.2f}"
+            for value, score in zip(values["value"], values["score"], strict=True)
         )
         parts.append(f"{choice} {100 * explained:.0f} % ({each})")
     if not parts:
         varies = rows["variance_share"].notna().any()
-        return "none beyond chance" if varies else "always the same outcome"
+        return "no single one" if varies else "always the same outcome"
     return "; ".join(parts)
