@@ -18,10 +18,11 @@ from embedalloc.study.heart import COEFFICIENTS
 from embedalloc.study.heart_data import PATIENTS
 from embedalloc.study.heart_metrics import LOSSES
 from embedalloc.study.job import job
+from embedalloc.study.multiverse_summary import SHARES, share_words
 from embedalloc.study.streams import stream
 from embedalloc.study.table1 import PAIRED, TABLE
 from embedalloc.study.table1_audit import AUDIT
-from embedalloc.study.tables import Contract, read_tables, write_table
+from embedalloc.study.tables import Contract, read_table, read_tables, write_table
 from embedalloc.study.theory_allocation import BUDGETS
 from embedalloc.study.theory_alternating import PATHS, RUNS
 from embedalloc.study.theory_approximation import ERRORS
@@ -82,5 +83,7 @@ if __name__ == "__main__":
         write_table(
             snakemake.output.claims, judged, CLAIMS, settings=settings, seed=settings["seed"]
         )
+        built = snakemake.input.shares  # empty until the multiverse has been run
+        shares = share_words(read_table(built[0], SHARES)) if built else {}
         with whole_file(snakemake.output.page) as partial:
-            partial.write_text(as_markdown(judged), encoding="utf-8")
+            partial.write_text(as_markdown(judged, shares), encoding="utf-8")

@@ -8,6 +8,7 @@ import yaml
 from embedalloc.study.claims import CLAIMS
 from embedalloc.study.files import whole_file
 from embedalloc.study.job import job
+from embedalloc.study.multiverse_summary import SHARES, share_words
 from embedalloc.study.report import (
     compact_table,
     count_verdicts,
@@ -59,6 +60,7 @@ def main(source: Any, params: Any, project: Path) -> str:
         summary=summary_sentence(counts),
         counts=counts,
         claims=claims,
+        shares=share_words(read_table(source.shares[0], SHARES)) if source.shares else {},
         anchors=anchors,
         pictures=pictures,
         compact=compact_table(table),

@@ -19,7 +19,7 @@ from pathlib import Path
 from tests.digests import file_digests
 from tests.verify import SMOKE, command, environment
 
-#: A part of the study with simulations, trained networks, several outputs per job, and figures.
+#: A part of the study: simulations with several outputs per job, figures, a search.
 TARGETS = ("figures/exp1_loglog.pdf", "figures/exp3_allocations.pdf", "results/audit.parquet")
 KINDS = ("workflow", "job", "both")
 

@@ -63,10 +63,19 @@ def test_the_users_limits_hold_for_every_rule(small, rule):
     assert entry["signal0"].why == "fixed by you"
 
 
+@pytest.mark.parametrize("rule", ["screened", "response_aware"])
+def test_a_field_is_dropped_or_has_the_minimum(small, rule):
+    fit = quick(1500, rule, minimum=3, multiple_of=8, fixed={"signal1": 2}, epochs=2).fit(*small)
+    assert fit.dimensions_["signal1"] == 2
+    assert {fit.dimensions_[name] % 8 for name in ("signal0", "noise0")} == {0}
+    fit = quick(1500, rule, minimum=3, epochs=2).fit(*small)
+    assert not {1, 2} & set(fit.dimensions_.values())
+
+
 def test_a_budget_below_the_minimum_names_it(small):
     with pytest.raises(BudgetError, match="raise it to at least 74"):
         quick(73).fit(*small)
-    with pytest.raises(ValueError, match="budget: 'much' is not a whole number"):
+    with pytest.raises(ValueError, match="budget: 'much' is neither a number"):
         quick("much").fit(*small)
     with pytest.raises(ValueError, match="fixed: 'shop' is not a categorical column"):
         quick(fixed={"shop": 2}).fit(*small)
@@ -203,17 +212,25 @@ def path(gain, error, dropped=("a",)):
 )
 def test_the_verdict_follows_its_rule(gain, dropped, headroom, winner, verdict):
     found, reason = judge(
-        budget_binds=True, headroom=headroom, path=path(gain, 0.01), dropped=dropped,
+        pays_for_all=False, headroom=headroom, path=path(gain, 0.01), dropped=dropped,
         winner_errors=winner,
     )  # fmt: skip
     assert found == verdict
     assert reason
 
 
+def test_whether_the_budget_binds(small):
+    """All ranks together cost 6 · 7 + 15 · 16 + 50 · 51 = 2,832 parameters."""
+    for budget, binds in ((74, True), (2831, True), (2832, False), (9000, False)):
+        report = quick(budget, "equal").fit(*small).report_
+        assert report.budget_binds is binds
+        assert report.verdict == ("does not matter" if budget >= 2832 else "cannot tell")
+
+
 def test_rules_without_validation_give_no_verdict_on_a_binding_budget():
     words = {"headroom": None, "path": None, "dropped": False, "winner_errors": None}
-    assert judge(budget_binds=True, **words)[0] == "cannot tell"
-    assert judge(budget_binds=False, **words)[0] == "does not matter"
+    assert judge(pays_for_all=False, **words)[0] == "cannot tell"
+    assert judge(pays_for_all=True, **words)[0] == "does not matter"
 
 
 def test_sampling_draws_rows_without_replacement(small):

@@ -127,8 +127,11 @@ EXP3_SMALL = {
     "concentration": 5.0,
     "noise": 0.9,
     "response_noise": 0.5,
+    "response_support": 1.0,
+    "response_decay": 1.0,
     "ridge": 1e-6,
     "coefficient_fit": "least_squares",
+    "spectral_mass": "squares",
     "test_observations": 40,
 }  # fmt: skip
 

@@ -114,7 +114,7 @@ def plan(config):
     repr(cells.claims_cell(config))
     for part in ("approximation", "alternating", "generalisation", "allocation"):
         cells.theory_cell(config, part)
-    for design in cells.exp1_designs(config):
+    for design in cells.exp1_designs(config["exp1"]):
         cells.exp1_cell(config, design, 0)
     cells.exp2_cell(config, 500, 0)
     cells.exp3_cell(config, 2000, 0)
@@ -145,7 +145,7 @@ def test_a_printed_table_is_read_or_refused(tmp_path):
     rng = random.Random(2)
     path = tmp_path / "table.csv"
     outcomes = {True: 0, False: 0}
-    for _ in range(3000):
+    for _ in range(4000):
         content = mutated(rng, PAPER)
         path.write_bytes(content)
         try:
@@ -212,7 +212,7 @@ class Case:
 
     content: bytes
     last: tuple[tuple[str, ...], ...] = ((),)
-    runs: int = 1000
+    runs: int = 1500
 
 
 #: A command added to the command line is fuzzed from here on with an entry of its own.

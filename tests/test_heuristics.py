@@ -22,6 +22,8 @@ ALWAYS_SPENT = {"proposed", "unit", "cardinality_priority", "cardinality_priorit
 
 def call(name, n, budget, weights, **constraints):
     extra = {EXTRAS[name]: weights} if name in EXTRAS else {}
+    if name == "response_aware":  # convex curves that fall to the end
+        extra = {"curves": [w / np.arange(1.0, 42.0) for w in weights]}
     return allocation_rule(name)(n, budget, **extra, **constraints)
 
 
@@ -65,12 +67,13 @@ def test_what_the_minimum_made_too_expensive_is_given_back_by_the_largest_surplu
 def test_every_rule_keeps_the_budget_and_the_bounds(chosen, extra, name, leftover, step):
     n, weights = zip(*chosen, strict=True)
     budget = step * sum(n) + extra
-    keywords = {} if name in ALWAYS_SPENT else {"leftover": leftover}
+    keywords = {} if name in ALWAYS_SPENT | {"response_aware"} else {"leftover": leftover}
     result = call(name, n, budget, weights, maximum=40, multiple_of=step, **keywords)
     d = np.array(list(result.dimensions.values()))
     assert np.dot(n, d) == result.cost <= budget
     assert ((d >= step) & (d <= 40) & (d % step == 0)).all()
-    if leftover == "spent" or not keywords:
+    # Not for exact optima: a gain lost in the rounding of the total leaves budget unspent.
+    if name != "response_aware" and (leftover == "spent" or not keywords):
         growing = d + step <= 40
         assert (step * np.array(n)[growing] > result.leftover).all()
 

@@ -6,10 +6,12 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
 from embedalloc.study.claims import CLAIMS, SECTIONS, VERDICTS
+from embedalloc.study.multiverse_summary import SHARES
 from embedalloc.study.report import (
     TABLES,
     compact_table,
@@ -165,6 +167,26 @@ class Outline(HTMLParser):
                 self.links.append(value[1:])
             elif value and not value.startswith("data:"):
                 self.elsewhere.append(value)
+
+
+def test_shares_of_settings_stand_beside_the_verdicts(tmp_path, page):
+    source = sources(tmp_path)
+    share = dict.fromkeys(("share", "low", "high", "partly", "partly_low", "partly_high"), 0.5)
+    rows = pd.DataFrame(
+        [
+            {
+                "claim": "exp1-1-0", "experiment": "exp1", "statement": "s", "default": "holds",
+                "draws": 40, **share, "repetitions": 2, "same": 1.0, "singles": 9,
+                "overturning": 0, "fewest": 0, "overturned_by": "",
+            }
+        ]
+    )  # fmt: skip
+    source.shares = [tmp_path / "shares.parquet"]
+    write_table(source.shares[0], rows[list(SHARES.columns)], SHARES, settings={}, seed=0)
+    shown = write_report().main(source, params(), ROOT)
+    words = "Over the open choices: holds in 50 % of 40 settings (50 to 50 %)"
+    assert shown.count(words) == 1
+    assert "Over the open choices" not in page
 
 
 def test_headings_are_in_order_and_links_lead_somewhere(page):

@@ -99,5 +99,5 @@ def test_designs_stand_in_the_order_of_the_paper():
     }
     ordered = ["polynomial_slow", "polynomial_fast", "exponential"]
     for names in (laws, reversed(laws)):
-        config = {"exp1": {"designs": {name: laws[name] for name in names}}}
-        assert list(exp1_designs(config)) == ordered
+        block = {"designs": {name: laws[name] for name in names}}
+        assert list(exp1_designs(block)) == ordered

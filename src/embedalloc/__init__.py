@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from embedalloc.optimum import optimal_dimensions
     from embedalloc.problem import BudgetError
     from embedalloc.report import Report
+    from embedalloc.response_curves import response_aware, response_aware_curves
     from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
     from embedalloc.spectra import (
         fit_coefficient,
@@ -82,6 +83,8 @@ _HOMES = {
     "optimal_dimensions": "optimum",
     "parse_budget": "memory",
     "read_metrics_table": "audit",
+    "response_aware": "response_curves",
+    "response_aware_curves": "response_curves",
     "rotate": "linear",
     "select_budget": "budget",
     "select_budget_by_holdout": "budget",
@@ -140,6 +143,8 @@ __all__ = [
     "optimal_dimensions",
     "parse_budget",
     "read_metrics_table",
+    "response_aware",
+    "response_aware_curves",
     "rotate",
     "select_budget",
     "select_budget_by_holdout",

@@ -228,7 +228,7 @@ class Outcome:
     allocation
         The dimensions.
     spread
-        Smallest and largest dimension over pilots, by field, where there are several.
+        Smallest and largest dimension over pilots and all of them together, by field.
     coefficients
         The a_j behind the dimensions, where the rule has them.
     spectrum
@@ -444,9 +444,10 @@ def decide_by_spectra(case: Case, evidence: SpectralEvidence, budget: int, *, na
     mean = {
         name: float(np.mean([each[name] for each in evidence.coefficients])) for name in case.names
     }
+    chosen = share(mean)
     return Outcome(
-        share(mean),
-        spread=_spread([share(each) for each in evidence.coefficients]),
+        chosen,
+        spread=_spread([chosen, *(share(each) for each in evidence.coefficients)]),
         coefficients=mean,
         spectrum=evidence.spectrum,
     )
@@ -543,19 +544,23 @@ def decide_response_aware(case: Case, evidence: ResponseEvidence, budget: int) -
     for name in case.names:
         shortest = min(len(curves[name]) for curves in evidence.curves)
         together[name] = np.mean([curves[name][:shortest] for curves in evidence.curves], axis=0)
+    chosen = best(together)
     return Outcome(
-        best(together),
-        spread=_spread([best(curves) for curves in evidence.curves]),
+        chosen,
+        spread=_spread([chosen, *(best(curves) for curves in evidence.curves)]),
         spectrum=evidence.spectrum,
     )
 
 
 def _reach(curve: Floats, case: Case, name: str) -> Floats:
-    """Extend a curve, flat, to the smallest dimension that the user's limits require."""
-    least = case.limits.fixed.get(name, case.limits.minimum[name])
-    least = -(-least // case.limits.multiple_of) * case.limits.multiple_of
-    least = max(least, case.limits.fixed.get(name, 0))
-    return np.append(curve, np.full(max(0, least + 1 - len(curve)), curve[-1]))
+    """Forbid what lies between 0 and the user's minimum, and extend the curve, flat, to there."""
+    step = case.limits.multiple_of
+    least = -(-max(case.limits.minimum[name], 1) // step) * step
+    end = case.limits.fixed.get(name, least)
+    reached = np.append(curve, np.full(max(0, end + 1 - len(curve)), curve[-1]))
+    if name not in case.limits.fixed:
+        reached[1:least] = np.inf
+    return reached
 
 
 # ---- by name -----------------------------------------------------------------------------------

@@ -162,16 +162,16 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         rule = data_rule(self.rule)
         frame, target, categorical = self._read(X, y)
-        encoder, everything = learn_encoding(
+        encoder, data = learn_encoding(
             frame,
             target,
             categorical,
             task=find_task(target, self.task),
             min_frequency=whole_number(self.min_frequency, "min_frequency", least=1),
         )
-        limits = self._limits(everything)
+        limits = self._limits(data)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        data = sample_rows(everything, whole_number(self.max_rows, "max_rows", least=20), seed=seed)
+        data = sample_rows(data, whole_number(self.max_rows, "max_rows", least=20), seed=seed)
         count = _Counter(self.progress)
         others: dict[str, Any] = {
             "limits": limits,
@@ -184,7 +184,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             outcome = select_automatically(data, rule, **others)
         else:
             budget = parse_budget(self.budget)
-            build_problem(everything.cardinality(), budget, **limits.constraints(data.names))
+            build_problem(data.cardinality(), budget, **limits.constraints(data.names))
             case = make_case(data, **others)
             outcome = rule.decide(case, rule.gather(case), budget)
         self._keep(outcome, encoder, data, limits, frame)

@@ -187,7 +187,7 @@ def _checked_rule(rule: str | None, given: Mapping[str, Any], leftover: Leftover
     if rule == proposed.__name__:  # the study's name for the paper's rule
         rule = "paper"
     if rule_description(rule).needs == "data":
-        raise ValueError(f"rule: {rule!r} learns from data, which only EmbeddingAllocator sees")
+        raise ValueError(f"rule: {rule!r} learns from data, which this function does not see")
     used = INPUTS.get(rule, ())
     for what in given:
         if what not in used:

@@ -27,6 +27,7 @@ from embedalloc.problem import (
     PerPredictor,
     build_problem,
 )
+from embedalloc.response_curves import response_aware
 
 Leftover = Literal["floored", "spent"]
 AllocationRule = Callable[..., Allocation]
@@ -208,6 +209,7 @@ ALLOCATION_RULES: Mapping[str, AllocationRule] = {
         popularity,
         cardinality_priority,
         cardinality_priority_per_dimension,
+        response_aware,
     )
 }
 

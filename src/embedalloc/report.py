@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from embedalloc.allocation import Allocation
 from embedalloc.command_line.layout import COLUMNS, bar
 from embedalloc.data_rules import Candidate, Limits, Outcome
 from embedalloc.screening import DropPath
@@ -90,7 +91,7 @@ class Report:
     budget, spent
         Parameters that could be and were spent.
     budget_binds
-        Whether the budget is too small for every field's largest permitted dimension.
+        Whether a field with an embedding is below its maximum and no further step is affordable.
     saturated
         Fields at d ≥ N − 1: more dimensions cannot add anything.
     fields
@@ -142,13 +143,13 @@ class Report:
 
     def _table(self) -> list[str]:
         has_value = any(each.value is not None for each in self.fields)
-        fixed_width = 31 + _BAR + (8 if has_value else 0)
+        fixed_width = 32 + _BAR + (8 if has_value else 0)
         why = max(len(each.why) for each in self.fields)
         longest = max(5, *(len(each.name) for each in self.fields))
         width = max(8, min(longest, COLUMNS - fixed_width - why))
         largest = max(each.share for each in self.fields)
         worth = f"{'worth':>7} " if has_value else ""
-        header = f"{'levels':>7} {'dim':>4} {'range':>6} {'params':>9} {'':<{_BAR}} {worth}why"
+        header = f"{'levels':>7} {'dim':>4} {'range':>7} {'params':>9} {'':<{_BAR}} {worth}why"
         lines = [f"{'field':<{width}} {header}"]
         for each in self.fields:
             spread = "" if each.smallest is None else _range(each.smallest, each.largest)
@@ -156,7 +157,7 @@ class Report:
             worth = "" if not has_value else f"{_percent(each.value):>7} "
             lines.append(
                 f"{_short(each.name, width):<{width}} {each.levels:>7,} {each.dimension:>4,} "
-                f"{spread:>6} {each.parameters:>9,} {length:<{_BAR}} {worth}{each.why}".rstrip()
+                f"{spread:>7} {each.parameters:>9,} {length:<{_BAR}} {worth}{each.why}".rstrip()
             )
         return lines
 
@@ -171,10 +172,10 @@ class Report:
         if self.saturated:
             lines += _wrapped(f"at full rank (d ≥ N − 1): {', '.join(self.saturated)}")
         if self.spectrum_ratio is not None:
-            known = "no more than" if self.spectrum_is_initialisation else "more than"
+            news = "nothing new" if self.spectrum_is_initialisation else "something new"
             lines.append(
-                f"the pilots' spectra are {known} their initialisation "
-                f"(a_j × {self.spectrum_ratio:.2f})"
+                f"the pilots' a_j are × {self.spectrum_ratio:.2f} those of their initial tables: "
+                f"{news}"
             )
         if self.headroom is not None and self.drop_gain_standard_errors is not None:
             lines.append(
@@ -231,13 +232,17 @@ def write_report(
     """
     allocation, screening = outcome.allocation, outcome.screening
     upper = {**limits.maximum, **limits.fixed}
-    binds = sum(upper[n] * c for n, c in allocation.cardinalities.items()) > allocation.budget
+    all_ranks = sum(upper[n] * c for n, c in allocation.cardinalities.items())
     gain, errors = _winner_gain(outcome.candidates)
     headroom = screening.headroom if screening else None
     path = screening.path if screening else None
     dropped = any(d == 0 and limits.fixed.get(n) != 0 for n, d in allocation.dimensions.items())
     verdict, reason = judge(
-        budget_binds=binds, headroom=headroom, path=path, dropped=dropped, winner_errors=errors
+        pays_for_all=all_ranks <= allocation.budget,
+        headroom=headroom,
+        path=path,
+        dropped=dropped,
+        winner_errors=errors,
     )
     spectrum = outcome.spectrum
     return Report(
@@ -245,7 +250,7 @@ def write_report(
         task=data.task.kind,
         budget=allocation.budget,
         spent=allocation.cost,
-        budget_binds=binds,
+        budget_binds=_binds(allocation, limits),
         saturated=tuple(
             n for n in sorted(order, key=order.__getitem__)
             if allocation.dimensions[n] >= allocation.cardinalities[n] - 1
@@ -280,7 +285,7 @@ def write_report(
 
 def judge(
     *,
-    budget_binds: bool,
+    pays_for_all: bool,
     headroom: float | None,
     path: DropPath | None,
     dropped: bool,
@@ -295,7 +300,7 @@ def judge(
     unless the budget pays for everything.
     """
     if headroom is None or path is None:
-        if not budget_binds:
+        if pays_for_all:
             return "does not matter", "the budget pays for full rank in every field"
         return "cannot tell", "this rule does not test it; the rule screened does"
     gains = path.gain_in_standard_errors > DROP_GAIN_STANDARD_ERRORS
@@ -324,6 +329,18 @@ def judge(
         f"dimensions beyond the first could add {100 * headroom:.1f} % of the loss, but no "
         "retrained network beats equal dimensions clearly"
     )
+
+
+def _binds(allocation: Allocation, limits: Limits) -> bool:
+    """Tell whether more budget would be spent by growing what has an embedding."""
+    step = limits.multiple_of
+    growing = [
+        levels * step
+        for name, levels in allocation.cardinalities.items()
+        if name not in limits.fixed
+        and 0 < allocation.dimensions[name] <= limits.maximum[name] - step
+    ]
+    return bool(growing) and min(growing) > allocation.leftover
 
 
 def _winner_gain(candidates: tuple[Candidate, ...]) -> tuple[float | None, float | None]:

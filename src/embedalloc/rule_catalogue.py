@@ -135,6 +135,13 @@ RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
         "the paper, Section 3.4, the other reading",
         "cardinalities",
     ),
+    RuleDescription(
+        "response_aware",
+        "Minimises an unbiased estimate of the prediction error, from features and the response "
+        "(response_aware_curves), exactly under the budget.",
+        "Mallows, Some Comments on Cp, Technometrics, 1973",
+        "data",
+    ),
 )
 
 

@@ -1,6 +1,7 @@
 """The smoke configuration on a real Slurm of two nodes, one of which is lost on the way."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.cluster.mini_slurm import PATH, PROGRAMS, end_with_parent, environment
 from tests.digests import digests
@@ -229,3 +231,14 @@ def test_without_slurm_the_reason_says_how_to_get_it(
     monkeypatch.setattr(f"{__name__}.PROGRAMS", ("slurmctld-of-another-world",))
     with pytest.raises(outcome, match="apt-get install --no-install-recommends slurm-wlm munge"):
         require_slurm()
+
+
+def test_every_rule_that_is_submitted_travels_in_a_group() -> None:
+    profile = yaml.safe_load((ROOT / "workflow/profiles/slurm/profile.yaml").read_text())
+    rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
+    submitted = [
+        rule.partition(":")[0]
+        for rule in re.split(r"^rule ", rules, flags=re.MULTILINE)[1:]
+        if "script:" in rule and "localrule: True" not in rule
+    ]
+    assert sorted(submitted) == sorted(profile["groups"])

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from embedalloc.study.multiverse_summary import SHARES
+from embedalloc.study.tables import read_table
+
 ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ROOT / "tests/smoke.yaml"
 FIGURES = [
@@ -37,7 +40,7 @@ FIGURES = [
 TABLES = [f"table1{kind}.{suffix}" for kind in ("", "_paired") for suffix in ("csv", "md", "tex")]
 TABLES += ["table1_audit.md", "claims.md", "report.html"]
 #: Rules that only name files to be made.
-TARGETS = ("all", "theory", "benchmarks")
+TARGETS = ("all", "theory", "benchmarks", "multiverse")
 
 
 def snakemake(directory, *arguments, project=ROOT, config=SMOKE, env=None):
@@ -109,7 +112,10 @@ def test_the_page_is_of_this_run(finished):
     assert "This run does not use the default configuration." in page
     assert page.count("data:image/png;base64,") == len(FIGURES)
     assert "not run from a git checkout" in page
-    rules = (finished / "workflow/rules").glob("*.smk")
+    # The multiverse is a target of its own.
+    rules = {*(finished / "workflow/rules").glob("*.smk")} - {
+        finished / "workflow/rules/multiverse.smk"
+    }
     made = re.findall(r"^rule (\w+):", "".join(r.read_text() for r in rules), flags=re.MULTILINE)
     for rule in {*made} - {*TARGETS, "write_report"}:
         assert f"<code>{rule}</code>" in page, rule
@@ -217,7 +223,8 @@ def theory(*parts):
         ("study/style.py", PLOTS),
         ("study/theory_allocation.py", theory("allocation")),
         ("linear.py", theory("alternating", "generalisation")),
-        ("optimum.py", theory("allocation")),
+        # The registry of rules holds one that is an exact optimum.
+        ("optimum.py", EXP3 | plots("exp3") | theory("allocation") | HEART),
         ("budget.py", HEART),
         ("confusion_search.py", {"audit_table1": 1}),
         ("study/claims/exp1.py", {}),
@@ -341,6 +348,23 @@ def test_a_damaged_table_stops_the_figure_with_the_file_and_the_way_out(finished
 def test_the_figures_of_section_2_can_be_made_alone(tmp_path):
     process = snakemake(tmp_path, "theory", "--dry-run")
     assert planned(process) == THEORY | plots("theory")
+
+
+def test_the_multiverse_is_a_target_of_its_own(tmp_path):
+    """Shares, deciding choices and regret; then the ledger shows the shares beside its verdicts."""
+    assert not {"multiverse", "simulate_multiverse"} & {*planned(snakemake(tmp_path, "--dry-run"))}
+    process = snakemake(tmp_path, "multiverse")
+    assert process.returncode == 0, process.stdout + process.stderr
+    for name in ("multiverse_curves", "multiverse_choices", "exp3_regret"):
+        assert (tmp_path / f"figures/{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert (tmp_path / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
+    shares = read_table(tmp_path / "results/multiverse/shares.parquet", SHARES)
+    page = (tmp_path / "figures/multiverse.md").read_text()
+    assert all(f"`{claim}`" in page for claim in shares["claim"])
+    assert "response-aware" in (tmp_path / "figures/exp3_regret.md").read_text()
+    assert planned(snakemake(tmp_path, "multiverse", "--dry-run")) == {}
+    verdicts = snakemake(tmp_path, "--dry-run", "figures/claims.md").stdout
+    assert "results/multiverse/shares.parquet" in verdicts
 
 
 def test_rules_follow_the_house():

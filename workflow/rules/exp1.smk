@@ -44,7 +44,7 @@ rule plot_exp1_main:
         "results/timings/plot_exp1_main.tsv"
     localrule: True
     params:
-        designs=exp1_designs(config),
+        designs=exp1_designs(config["exp1"]),
     script:
         "../../scripts/plot_exp1_main.py"
 
@@ -72,7 +72,7 @@ rule plot_exp1_gap:
         "results/timings/plot_exp1_gap.tsv"
     localrule: True
     params:
-        designs=exp1_designs(config),
+        designs=exp1_designs(config["exp1"]),
     script:
         "../../scripts/plot_exp1_gap.py"
 
@@ -105,6 +105,6 @@ rule plot_exp1_loglog:
         "results/timings/plot_exp1_loglog.tsv"
     localrule: True
     params:
-        designs=exp1_designs(config),
+        designs=exp1_designs(config["exp1"]),
     script:
         "../../scripts/plot_exp1_loglog.py"

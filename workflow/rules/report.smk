@@ -1,5 +1,6 @@
 # The page: verdicts, evidence, figures, tables, choices and provenance in one file
-# reads:  results/claims.parquet, results/timings; figures/*.png, table1*; workflow/choices.yaml;
+# reads:  results/claims.parquet, multiverse/shares.parquet if built, results/timings;
+#         figures/*.png, table1*; workflow/choices.yaml;
 #         workflow/report: template, captions and list of figures; config.yaml, CITATION.cff
 # writes: figures/report.html
 
@@ -8,6 +9,12 @@ rule write_report:
     """The report page: every verdict with its evidence, in one file that needs no network."""
     input:
         claims="results/claims.parquet",
+        # How often claims hold over open choices, where `snakemake multiverse` has been run.
+        shares=[
+            path
+            for path in ["results/multiverse/shares.parquet"]
+            if os.path.exists(path)
+        ],
         table1="figures/table1.parquet",
         table1_text="figures/table1.md",
         paired="figures/table1_paired.parquet",

@@ -22,9 +22,9 @@ def in_order(value: Any) -> Any:
     return [in_order(entry) for entry in value] if isinstance(value, list) else value
 
 
-def exp1_designs(config: Config) -> dict[str, Any]:
+def exp1_designs(block: Config) -> dict[str, Any]:
     """Return the spectral designs in the order of the figures: by law, the slowest decay first."""
-    laws = config["exp1"]["designs"]
+    laws = block["designs"]
 
     def place(name: str) -> tuple[bool, float, str]:
         return laws[name]["decay"] != "polynomial", laws[name]["rate"], name
@@ -80,6 +80,9 @@ def exp3_cell(config: Config, observations: int, part: int) -> dict[str, Any]:
         "noise",
         "response_noise",
         "ridge",
+        "response_support",
+        "response_decay",
+        "spectral_mass",
         "coefficient_fit",
         "test_observations",
     )
@@ -125,28 +128,38 @@ _TRAINING_KEYS = (
     "batch",
     "epochs",
     "patience",
+    "watch",
+    "restore_best",
     "coefficient_fit",
+    "sample_sizes",
+    "rank_cap",
     "budgets",
 )
 
 
 def claims_cell(config: Config) -> dict[str, Any]:
     """Return what decides the claims, beside the results themselves."""
-    exp2, exp3 = config["exp2"], config["exp3"]
-    cardinalities = [predictor["cardinality"] for predictor in exp3["predictors"]]
+    cardinalities = [predictor["cardinality"] for predictor in config["exp3"]["predictors"]]
     return {
         "seed": config["seed"],
         "draws": config["claims"]["draws"],
         "theory": {"cardinalities": cardinalities},
-        "exp1": {"designs": exp1_designs(config)},
-        "exp2": {"panels": exp2["panel_observations"], "sizes": exp2["curve_observations"]},
-        "exp3": {
-            "budgets": exp3["budgets"],
-            "budget_observations": exp3["budget_observations"],
-            "sizes": exp3["curve_observations"],
-            "curve_budget": exp3["curve_budget"],
-            "categories": sum(cardinalities),
-        },
+        **{name: claims_settings(name, config[name]) for name in ("exp1", "exp2", "exp3")},
+    }
+
+
+def claims_settings(experiment: str, block: Config) -> dict[str, Any]:
+    """Return what decides the claims on one experiment, from its block."""
+    if experiment == "exp1":
+        return {"designs": exp1_designs(block)}
+    if experiment == "exp2":
+        return {"panels": block["panel_observations"], "sizes": block["curve_observations"]}
+    return {
+        "budgets": block["budgets"],
+        "budget_observations": block["budget_observations"],
+        "sizes": block["curve_observations"],
+        "curve_budget": block["curve_budget"],
+        "categories": sum(predictor["cardinality"] for predictor in block["predictors"]),
     }
 
 

@@ -59,7 +59,7 @@ PREDICTORS = Contract(
         "predictor": Column("integer", "number of the predictor, from 1", low=1),
         "coefficient": Column("number", "a fitted to the empirical tails", low=0),
         "r_squared": Column("number", "goodness of that fit", high=1, may_be_missing=True),
-        "mass": Column("number", "sum of squared singular values", low=0),
+        "mass": Column("number", "spectral mass", low=0),
     },
     key=("observations", "replication", "predictor"),
 )
@@ -97,10 +97,15 @@ class Replication:
 
     Attributes
     ----------
-    gram, moment
-        Centred Gram matrix of the features and their centred products with y.
+    observations
+        Number of training rows n.
+    gram, moment, response_squares
+        Centred Gram matrix of the features, their centred products with y, and the centred sum
+        of squares of y.
     feature_means, response_mean
         Training means, which the free intercept absorbs.
+    inverse_counts
+        Per predictor Σ_c 1/n_c: the noise in every eigenvalue of Û'Û, over σ².
     scores
         Per predictor the score of every category, shape (N_j, r_j).
     effects
@@ -117,10 +122,13 @@ class Replication:
         Standard deviation of y given the categories.
     """
 
+    observations: int
     gram: Floats
     moment: Floats
+    response_squares: float
     feature_means: Floats
     response_mean: float
+    inverse_counts: tuple[float, ...]
     scores: tuple[Floats, ...]
     effects: tuple[Floats, ...]
     known_weights: Floats
@@ -167,9 +175,9 @@ def _simulate_some(
     rngs = [stream(seed, "exp3", observations, replication) for replication in replications]
     samples = draw_samples(settings, observations, rngs)
     for replication, sample in zip(replications, samples, strict=True):
-        drawn = summarise(sample)
+        drawn = _summarised(sample, settings)
         place = {"observations": observations, "replication": replication}
-        about = predictor_rows(drawn, settings["coefficient_fit"])
+        about = predictor_rows(drawn, settings["coefficient_fit"], settings["spectral_mass"])
         chosen = {
             problem.budget: informed_allocations(problem, about) | choice
             for problem, choice in blind
@@ -177,6 +185,18 @@ def _simulate_some(
         predictors += [place | row for row in about]
         performance += [place | row for row in _performance_rows(drawn, chosen, settings)]
     return pd.DataFrame(performance), pd.DataFrame(predictors)
+
+
+def draw_replication(
+    settings: Mapping[str, Any], observations: int, rng: np.random.Generator
+) -> Replication:
+    """Draw one replication and reduce it to what allocation and evaluation need."""
+    (sample,) = draw_samples(settings, observations, [rng])
+    return _summarised(sample, settings)
+
+
+def _summarised(sample: Sample, settings: Mapping[str, Any]) -> Replication:
+    return summarise(sample, support=settings["response_support"], decay=settings["response_decay"])
 
 
 def draw_samples(
@@ -220,16 +240,19 @@ def _draw_rows(
     return Sample(draws, categories, errors, test_categories, test_noise, noise)
 
 
-def summarise(sample: Sample) -> Replication:
+def summarise(sample: Sample, *, support: float = 1.0, decay: float = 1.0) -> Replication:
     """Decompose the predictors and reduce the training sample to its Gram matrix.
 
     Products of features are formed from the table of counts of each pair of categories, so the
-    number of rows matters only for counting them.
+    number of rows matters only for counting them. Support and decay are those of beta's weights.
     """
     draws, categories, errors = sample.draws, sample.categories, sample.errors
     spectra = [descending_eigh(draw.means.T @ draw.means) for draw in draws]
     scores = tuple(draw.means @ vectors for draw, (_, vectors) in zip(draws, spectra, strict=True))
-    betas = [draw.right @ response_weights(draw.right.shape[0]) for draw in draws]
+    betas = [
+        draw.right @ response_weights(draw.right.shape[0], support=support, decay=decay)
+        for draw in draws
+    ]
     effects = tuple(draw.latent @ beta for draw, beta in zip(draws, betas, strict=True))
     size = len(errors)
     sizes = [len(effect) for effect in effects]
@@ -258,11 +281,15 @@ def summarise(sample: Sample) -> Replication:
     means = np.concatenate([counts[j] @ scores[j] for j in everyone]) / size
     response_mean = float(response_sums[0].sum()) / size
     moment = np.concatenate([scores[j].T @ response_sums[j] for j in everyone])
+    response = errors + sum(effects[j][categories[j]] for j in everyone)
     return Replication(
+        observations=size,
         gram=raw - size * np.outer(means, means),
         moment=moment - size * means * response_mean,
+        response_squares=float(((response - response_mean) ** 2).sum()),
         feature_means=means,
         response_mean=response_mean,
+        inverse_counts=tuple(float((1.0 / count).sum()) for count in counts),
         scores=scores,
         effects=effects,
         known_weights=np.concatenate(
@@ -276,20 +303,32 @@ def summarise(sample: Sample) -> Replication:
     )
 
 
-def predictor_rows(drawn: Replication, method: FitMethod) -> list[dict[str, Any]]:
+def predictor_rows(drawn: Replication, method: FitMethod, mass: str) -> list[dict[str, Any]]:
     """Return what the informed rules know of each predictor: fitted coefficient and mass."""
     rows = []
-    for j, tails in enumerate(drawn.tails, start=1):
+    for j, (tails, score) in enumerate(zip(drawn.tails, drawn.scores, strict=True), start=1):
         coefficient = fit_coefficient(tails, method=method)
         rows.append(
             {
                 "predictor": j,
                 "coefficient": float(coefficient),
                 "r_squared": float(goodness_of_fit(tails, coefficient)),
-                "mass": float(tails[0] ** 2),
+                "mass": mass_of(tails, len(score), mass),
             }
         )
     return rows
+
+
+def mass_of(tails: Floats, cardinality: int, mass: str) -> float:
+    """Return a predictor's spectral mass from its tails, by one of its definitions.
+
+    The sum of the squared singular values, the sum of the singular values, or the squares per
+    category, which makes parameters instead of dimensions proportional to the mass.
+    """
+    if mass == "values":
+        return float(np.sqrt(np.maximum(-np.diff(tails**2), 0.0)).sum())
+    squares = float(tails[0] ** 2)
+    return squares / cardinality if mass == "squares_per_category" else squares
 
 
 def budget_problem(settings: Mapping[str, Any], budget: int) -> BudgetProblem:

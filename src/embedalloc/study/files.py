@@ -28,7 +28,7 @@ def whole_file(target: str | Path) -> Iterator[Path]:
             leftover.unlink(missing_ok=True)
         handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=target.parent)
     except OSError as error:
-        raise named(error, target) from None
+        raise _named(error, target) from None
     os.close(handle)
     partial = Path(name)
     try:
@@ -38,12 +38,12 @@ def whole_file(target: str | Path) -> Iterator[Path]:
         partial.chmod(0o644)
         partial.replace(target)
     except OSError as error:
-        raise named(error, target) from None
+        raise _named(error, target) from None
     finally:
         partial.unlink(missing_ok=True)
 
 
-def named(error: OSError, target: Path) -> OSError:
+def _named(error: OSError, target: Path) -> OSError:
     """Return the error with the name that the user knows instead of the temporary one."""
     reason = error.strerror or str(error)
     return OSError(error.errno, f"cannot be written ({reason})", str(target))

@@ -59,7 +59,7 @@ TRAINED = Contract(
         "embedding_parameters": Column("integer", "parameters in the tables", low=0),
         "best_epoch": Column("integer", "epoch whose weights were kept", low=1),
         "epochs_run": Column("integer", "epochs until training stopped", low=1),
-        "validation_logloss": Column("number", "at the best epoch", low=0),
+        "validation_logloss": Column("number", "at that epoch", low=0),
         "validation_probabilities": Column("numbers", "of disease", low=0, high=1),
         "test_probabilities": Column("numbers", "of disease", low=0, high=1),
     },
@@ -116,6 +116,7 @@ class Bench:
         self.patients, self.settings, self._named = patients, settings, named
         self._preprocessor = fit_preprocessor(patients.iloc[training])
         self.cardinalities = self._preprocessor.cardinalities
+        self.observed = patients.iloc[training][list(CATEGORICAL)].notna().sum().to_numpy()
         self.training, self.validation = self.rows(training), self.rows(validation)
         self._plans: dict[int, Plan] = {}
         self._known: dict[tuple[tuple[int, ...] | None, int], TrainedNetwork] = {}
@@ -174,21 +175,47 @@ class Bench:
             [fit_coefficient(spectral_tails(singular_values(t)), method=method) for t in tables]
         )
 
+    def weigh(self, coefficients: Floats) -> Floats:
+        """Return the coefficients that enter the allocation, with or without the sample sizes.
+
+        A predictor's sample size is the number of training rows in which it was recorded.
+        """
+        # NOTE[PAPER] heart-sample-sizes: not used by default; what they are is not said.
+        use = self.settings["sample_sizes"]
+        if use == "none":
+            return coefficients
+        return coefficients * self.observed if use == "multiply" else coefficients / self.observed
+
+    def propose(self, coefficients: Floats, budget: int) -> Allocation:
+        """Return the paper's allocation for these coefficients."""
+        return integer_dimensions(coefficients, self.cardinalities, budget, maximum=self.caps)
+
+    @property
+    def caps(self) -> list[int] | None:
+        """Largest dimension of each predictor, if there is one."""
+        cap = self.settings["rank_cap"]
+        if cap == "none":
+            return None
+        return [n if cap == "cardinality" else n - 1 for n in self.cardinalities]
+
+    def validation_logloss(self, network: TrainedNetwork) -> float:
+        """Return the validation logloss at the epoch whose weights were kept."""
+        return float(network.validation_logloss[self.kept_epoch(network) - 1])
+
+    def kept_epoch(self, network: TrainedNetwork) -> int:
+        """Return the epoch whose weights were kept: the best one, or the last one run."""
+        return network.best_epoch if self.settings["restore_best"] else network.epochs_run
+
 
 def training_settings(settings: Mapping[str, Any]) -> TrainingSettings:
     """Return the trainer's settings from the study's."""
-    names = ("learning_rate", "weight_decay", "batch", "epochs", "patience", "dropout")
-    return TrainingSettings(**{name: settings[name] for name in names})
+    names = ("learning_rate", "weight_decay", "batch", "epochs", "patience", "dropout", "watch")
+    return TrainingSettings(**{name: settings[name] for name in (*names, "restore_best")})
 
 
 def square_root_dimensions(cardinalities: Iterable[int]) -> tuple[int, ...]:
     """Return ⌈√N_j⌉: the dimensions of the pilot and of the unconstrained model."""
     return tuple(math.ceil(math.sqrt(n)) for n in cardinalities)
-
-
-def best_logloss(network: TrainedNetwork) -> float:
-    """Return the validation logloss at the epoch whose weights were kept."""
-    return float(network.validation_logloss[network.best_epoch - 1])
 
 
 def split_patients(
@@ -234,11 +261,9 @@ def run_split(
     before = bench.coefficients(pilot_dimensions, bench.start(pilot_dimensions, 0))
     after = bench.coefficients(pilot_dimensions, pilot.weights)
     searches: dict[str, Callable[[int], Allocation]] = {
-        "proposed": lambda budget: integer_dimensions(after, bench.cardinalities, budget),
-        "uniform": lambda budget: equal(bench.cardinalities, budget),
-        "unit_coefficients": lambda budget: integer_dimensions(
-            np.ones(len(after)), bench.cardinalities, budget
-        ),
+        "proposed": lambda budget: bench.propose(bench.weigh(after), budget),
+        "uniform": lambda budget: equal(bench.cardinalities, budget, maximum=bench.caps),
+        "unit_coefficients": lambda budget: bench.propose(np.ones(len(after)), budget),
     }
     selected = {}
     for network, rule in searches.items():
@@ -250,13 +275,13 @@ def run_split(
     budget = selected["proposed"]
     for network, per_dimension in (("cardinality", False), ("cardinality_per_dimension", True)):
         choice = cardinality_priority(
-            bench.cardinalities, budget, divide_by_dimension=per_dimension
+            bench.cardinalities, budget, divide_by_dimension=per_dimension, maximum=bench.caps
         )
         fitted[network, budget, 0] = bench.fit(tuple(choice.dimensions.values()))
     test_rows = bench.rows(test)
     rows = [
         {"split": split, "network": network, "budget": budget, "restart": restart}
-        | _network_row(model, bench.validation, test_rows)
+        | _network_row(bench, model, test_rows)
         for (network, budget, restart), model in fitted.items()
     ]
     about_split = {
@@ -285,20 +310,20 @@ def search_budget(
         bench.settings["budgets"],
         lambda rows, budget: tuple(rule(budget).dimensions.values()),
         lambda rows, dimensions: bench.fit(dimensions),
-        lambda network, rows: best_logloss(network),
+        lambda network, rows: bench.validation_logloss(network),
         tolerance=bench.settings["tolerance"],
     )
 
 
-def _network_row(network: TrainedNetwork, validation: Rows, test: Rows) -> dict[str, Any]:
+def _network_row(bench: Bench, network: TrainedNetwork, test: Rows) -> dict[str, Any]:
     dimensions = network.shape.dimensions
     return {
         "dimensions": "one-hot" if dimensions is None else "-".join(map(str, dimensions)),
         "embedding_parameters": network.shape.embedding_parameters,
-        "best_epoch": network.best_epoch,
+        "best_epoch": bench.kept_epoch(network),
         "epochs_run": network.epochs_run,
-        "validation_logloss": best_logloss(network),
-        "validation_probabilities": predict(network, validation),
+        "validation_logloss": bench.validation_logloss(network),
+        "validation_probabilities": predict(network, bench.validation),
         "test_probabilities": predict(network, test),
     }
 
@@ -343,8 +368,7 @@ def _select_on_split(
         bench = bench_of(rows)
         pilot = square_root_dimensions(bench.cardinalities)
         coefficients = bench.coefficients(pilot, bench.fit(pilot).weights)
-        choice = integer_dimensions(coefficients, bench.cardinalities, budget)
-        return tuple(choice.dimensions.values())
+        return tuple(bench.propose(bench.weigh(coefficients), budget).dimensions.values())
 
     def fit(rows: RowNumbers, dimensions: tuple[int, ...]) -> tuple[Bench, TrainedNetwork]:
         bench = bench_of(rows)

@@ -5,6 +5,7 @@ of n_c samples around u_c with noise σ is exactly normal around u_c with noise 
 therefore does not depend on the number of observations.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -134,8 +135,12 @@ def descending_eigh(gram: Floats) -> tuple[Floats, Floats]:
     return np.maximum(values[..., ::-1], 0.0), vectors[..., ::-1]
 
 
-def response_weights(latent_rank: int) -> Floats:
-    """Return w with w_k ∝ 1/k and unit norm; β = V w leans on the leading directions of U."""
+def response_weights(latent_rank: int, *, support: float = 1.0, decay: float = 1.0) -> Floats:
+    """Return w with w_k ∝ k^-decay and unit norm; β = V w leans on the leading directions of U.
+
+    Only the leading directions get a weight: that share of them, rounded up.
+    """
     # NOTE[PAPER] beta: the paper names the alignment of beta, not its weights.
-    weights = 1.0 / np.arange(1, latent_rank + 1)
+    k = np.arange(1, latent_rank + 1)
+    weights = np.where(k <= math.ceil(support * latent_rank), 1.0 / k**decay, 0.0)
     return weights / np.linalg.norm(weights)

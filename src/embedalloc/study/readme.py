@@ -13,6 +13,8 @@ from embedalloc.study.tables import digest_of, read_table
 
 BEGIN, END = "<!-- verdicts", "<!-- end of verdicts -->"
 PICTURES = ("exp3_performance.png", "heart_metrics.png")
+#: Blocks of the configuration that no claim depends on.
+BESIDE_THE_STUDY = ("benchmarks", "multiverse")
 PICTURE_FOLDER = Path("workflow/report/pictures")
 
 
@@ -36,9 +38,13 @@ def verdict_table(claims: pd.DataFrame) -> str:
 
 
 def source_digest(root: Path) -> str:
-    """Return a fingerprint of the default configuration and of the ledger of claims."""
-    files = ("config.yaml", "workflow/claims.yaml")
-    return digest_of([yaml.safe_load((root / name).read_text("utf-8")) for name in files])[:16]
+    """Return a fingerprint of what decides the verdicts: the study's settings and the ledger."""
+    config, ledger = (
+        yaml.safe_load((root / name).read_text("utf-8"))
+        for name in ("config.yaml", "workflow/claims.yaml")
+    )
+    study = {name: part for name, part in config.items() if name not in BESIDE_THE_STUDY}
+    return digest_of([study, ledger])[:16]
 
 
 def block(claims: pd.DataFrame, root: Path) -> str:

@@ -48,6 +48,14 @@ ALLOCATION_RULES: Mapping[str, Look] = {
     "spectral_mass": Look("spectral mass", GREEN, "D"),
 }
 
+#: Rules beyond the paper; the exact optimum of its surrogate has the colour of its rule.
+RULES_BEYOND: Mapping[str, Look] = {
+    "unit_coefficients": Look("all coefficients 1", SKY, "D"),
+    "exact_surrogate": Look("exact optimum of Σ a/d", BLUE, "x"),
+    "noise_corrected": Look("noise-corrected a", PURPLE, "v"),
+    "relevance_weighted": Look("relevance-weighted tail", GREY, "X"),
+    "response_aware": Look("response-aware", BLACK, "P"),
+}
 
 #: Models of Table 1; rules that occur in Experiment 3 keep their colour.
 MODELS: Mapping[str, Look] = {

@@ -233,8 +233,18 @@ def counted(table: pd.DataFrame) -> dict[str, int]:
     return {verdict: int((verdicts == verdict).sum()) for verdict in VERDICTS}
 
 
-def as_markdown(table: pd.DataFrame) -> str:
-    """Return the ledger as a page: counts, then one table per section, then the evidence."""
+def as_markdown(table: pd.DataFrame, shares: Mapping[str, str] | None = None) -> str:
+    """Return the ledger as a page: counts, then one table per section, then the evidence.
+
+    Parameters
+    ----------
+    table
+        The claims with their verdicts, as `judge` returns them.
+    shares
+        For claims that the multiverse follows, how often they hold over its settings; shown
+        beside the verdict.
+    """
+    shares = shares or {}
     counts = "; ".join(f"{verdict} {count}" for verdict, count in counted(table).items())
     total = table["claim"].nunique()
     lines = ["# The paper's claims", "", f"{total} claims: {counts}.", ""]
@@ -242,15 +252,20 @@ def as_markdown(table: pd.DataFrame) -> str:
         rows = table[table["section"] == section]
         if rows.empty:
             continue
+        followed = any(claim in shares for claim in rows["claim"])
+        extra = " over open choices |" if followed else ""
         lines += [
             f"## {title}",
             "",
-            "| claim | verdict | estimate (95 % interval) |",
-            "|---|---|---|",
+            f"| claim | verdict | estimate (95 % interval) |{extra}",
+            "|---|---|---|" + "---|" * followed,
         ]
         for _, claim in rows.groupby("claim", sort=False):
             first = claim.iloc[0]
-            lines.append(f"| {first['statement']} | **{first['verdict']}** | {first['why']} |")
+            share = f" {shares.get(first['claim'], '')} |" if followed else ""
+            lines.append(
+                f"| {first['statement']} | **{first['verdict']}** | {first['why']} |{share}"
+            )
         lines.append("")
     lines += ["## Evidence", ""]
     for _, claim in table.groupby("claim", sort=False):

@@ -1,0 +1,136 @@
+"""Draw figure exp3_regret: excess of every rule over the oracle."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from embedalloc.study import exp3_regret, multiverse_runs
+from embedalloc.study.job import job
+from embedalloc.study.regret_table import mean_excess, quantiles
+from embedalloc.study.style import (
+    ALLOCATION_RULES,
+    BLACK,
+    GREY,
+    RULES_BEYOND,
+    Look,
+    new_figure,
+    plain_log_ticks,
+    save_figure,
+)
+from embedalloc.study.tables import read_tables
+
+RIVALS = ("equal", "cardinality", "spectral_mass")
+SPENT = {f"{rule}_spent": ALLOCATION_RULES[rule] for rule in RIVALS}
+LOOKS = {**ALLOCATION_RULES, **SPENT, **RULES_BEYOND}
+#: Excess in per cent at and below which the axes are linear, so that 0 has a place.
+LINEAR = 0.1
+
+
+def draw(regret: pd.DataFrame, draws: pd.DataFrame, budget_observations: int) -> Figure:
+    """Draw the excess over budgets, over sample sizes and over random settings."""
+    figure, axes = new_figure(2, 2, width=8.0, height=6.4)
+    by_budget = mean_excess(regret[regret["observations"] == budget_observations], "budget")
+    by_size = mean_excess(regret, "observations")
+    over_budgets(axes[0, 0], by_budget, {**ALLOCATION_RULES, **SPENT})
+    axes[0, 0].set_title(f"the paper's rules, n = {budget_observations:,}")
+    beyond = {"proposed": ALLOCATION_RULES["proposed"], **RULES_BEYOND}
+    over_budgets(axes[0, 1], by_budget, beyond)
+    axes[0, 1].set_title(f"rules beyond the paper, n = {budget_observations:,}")
+    for rule, look in LOOKS.items():
+        curve(axes[1, 0], by_size, "observations", rule, look)
+    axes[1, 0].set_xscale("log")
+    plain_log_ticks(axes[1, 0].xaxis, sorted(set(by_size["observations"])))
+    axes[1, 0].set(xlabel="training sample size $n$", title="mean over the budgets")
+    for axis in (*axes[0], axes[1, 0]):
+        percent_axis(axis.yaxis.axes, "y")
+        axis.set_ylabel("excess over the oracle, %")
+    over_settings(axes[1, 1], draws)
+    handles = [
+        Line2D([], [], color=look.color, marker=look.marker, label=look.label,
+               linestyle="--" if rule == "exact_surrogate" else "-")
+        for rule, look in {**ALLOCATION_RULES, **RULES_BEYOND}.items()
+    ]  # fmt: skip
+    handles.append(Line2D([], [], color=BLACK, linestyle=":", label="rivals, leftover spent"))
+    title = (
+        "settings chosen so that the paper's findings can hold, except over random settings; "
+        "bands: 95 % interval of the mean"
+    )
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, title=title)
+    return figure
+
+
+def curve(axis: Axes, table: pd.DataFrame, over: str, rule: str, look: Look) -> None:
+    """Draw one rule's mean excess with the interval of the mean."""
+    mine = table[table["allocation_rule"] == rule].sort_values(over)
+    spent = rule in SPENT
+    style = ":" if spent else "--" if rule == "exact_surrogate" else "-"
+    axis.plot(
+        mine[over],
+        100 * mine["mean"],
+        color=look.color,
+        linestyle=style,
+        marker="" if spent else look.marker,
+        zorder=4 if rule == "proposed" else 3,
+    )
+    if not spent:
+        axis.fill_between(
+            mine[over],
+            100 * mine["low"],
+            100 * mine["high"],
+            color=look.color,
+            alpha=0.15,
+            linewidth=0,
+        )
+
+
+def over_budgets(axis: Axes, table: pd.DataFrame, looks: dict[str, Look]) -> None:
+    """Draw some rules over the budget."""
+    for rule, look in looks.items():
+        curve(axis, table, "budget", rule, look)
+    axis.set_xlabel("total embedding budget $B$")
+
+
+def percent_axis(axis: Axes, which: str) -> None:
+    """Make an axis of per cent logarithmic above its linear part."""
+    ticks = [0, 0.1, 1, 10, 100, 1000]
+    if which == "y":
+        axis.set_yscale("symlog", linthresh=LINEAR)
+        axis.set_ylim(bottom=0)
+        axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.set_ylim(top=min(1000, axis.dataLim.y1 * 1.6))
+        axis.minorticks_off()
+    else:
+        axis.set_xscale("symlog", linthresh=LINEAR)
+        axis.set_xlim(left=0, right=min(1000, axis.dataLim.x1 * 1.6))
+        shown = [tick for tick in ticks if tick <= axis.get_xlim()[1]]
+        axis.set_xticks(shown, [f"{tick:g}" for tick in shown])
+        axis.minorticks_off()
+
+
+def over_settings(axis: Axes, draws: pd.DataFrame) -> None:
+    """Draw the distribution of each rule's mean excess over random settings."""
+    table = {rule: 100 * values for rule, values in quantiles(draws).items()}
+    for place, (rule, (low, first, median, third, high)) in enumerate(table.items()):
+        look, line = LOOKS[rule], ":" if rule in SPENT else "-"
+        axis.hlines(place, low, high, color=look.color, linewidth=1.2, linestyle=line)
+        axis.hlines(place, first, third, color=look.color, linewidth=5, alpha=0.4)
+        axis.plot(median, place, color=look.color, marker=look.marker)
+    names = [LOOKS[rule].label + (", spent" if rule in SPENT else "") for rule in table]
+    axis.set_yticks(range(len(table)), names)
+    axis.set_ylim(len(table) - 0.5, -0.5)
+    axis.axhline(6.5, color=GREY, linewidth=0.8, linestyle=":")
+    percent_axis(axis, "x")
+    count = draws["number"].nunique()
+    axis.set(xlabel="excess over the oracle, % (median, middle half, 80 %)",
+             title=f"{count} random settings, mean over the budgets")  # fmt: skip
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        figure = draw(
+            read_tables(snakemake.input.regret, exp3_regret.REGRET),
+            read_tables(snakemake.input.draws, multiverse_runs.REGRET),
+            snakemake.params.budget_observations,
+        )
+        save_figure(figure, **snakemake.output)

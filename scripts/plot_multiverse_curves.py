@@ -1,0 +1,82 @@
+"""Draw figure multiverse_curves: every claim's statistic over the settings, in rising order."""
+
+import math
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from embedalloc.study.claims.ledger import Claim, read_ledger
+from embedalloc.study.job import job
+from embedalloc.study.multiverse import OUTCOMES
+from embedalloc.study.multiverse_summary import SHARES
+from embedalloc.study.style import BLACK, GREY, VERMILLION, new_figure, save_figure
+from embedalloc.study.tables import read_table, read_tables
+
+COLUMNS = 4
+#: Filled, half and hollow: no colour, because colours stand for allocation rules.
+FACES = {"holds": BLACK, "partly": GREY, "fails": "white"}
+
+
+def draw(outcomes: pd.DataFrame, shares: pd.DataFrame, claims: dict[str, Claim]) -> Figure:
+    """Draw one panel per claim: statistic of each setting, its outcome and the default."""
+    rows = -(-len(shares) // COLUMNS)
+    figure, axes = new_figure(rows, COLUMNS, width=9.0, height=2.1 * rows + 0.6)
+    for axis, share in zip(axes.flat, shares.to_dict("records"), strict=False):
+        claim = claims[share["claim"]]
+        mine = outcomes[(outcomes["claim"] == claim.id) & (outcomes["repeat"] == 0)]
+        draw_curve(axis, mine, claim)
+        axis.set_title(
+            f"{claim.id}\nholds in {100 * share['share']:.0f} % "
+            f"({100 * share['low']:.0f}–{100 * share['high']:.0f} %)"
+        )
+    for axis in list(axes.flat)[len(shares) :]:
+        axis.set_axis_off()
+    for axis in axes[:, 0]:
+        axis.set_ylabel("statistic")
+    handles = [
+        Line2D([], [], marker="o", linestyle="none", color=BLACK, markerfacecolor=face, label=name)
+        for name, face in FACES.items()
+    ]
+    handles += [
+        Line2D([], [], marker="*", linestyle="none", color=VERMILLION, markersize=8,
+               label="default setting"),
+        Line2D([], [], color=GREY, linestyle="--", label="threshold of holding"),
+    ]  # fmt: skip
+    title = "one mark per random setting, in the order of the claim's statistic (95 % interval)"
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, title=title)
+    return figure
+
+
+def draw_curve(axis: Axes, rows: pd.DataFrame, claim: Claim) -> None:
+    """Draw the settings in the order of the statistic; the axis leaves out extreme intervals."""
+    drawn = rows[rows["kind"] == "draw"].sort_values("estimate", kind="stable")
+    place = pd.Series(range(len(drawn)), index=drawn.index)
+    default = float(rows[rows["kind"] == "default"]["estimate"].iloc[0])
+    axis.vlines(place, drawn["low"], drawn["high"], color=GREY, linewidth=0.5, alpha=0.6)
+    for outcome, face in FACES.items():
+        here = drawn["outcome"] == outcome
+        axis.scatter(place[here], drawn["estimate"][here], s=7, color=face, edgecolor=BLACK,
+                     linewidth=0.4, zorder=3)  # fmt: skip
+    axis.plot((drawn["estimate"] < default).sum(), default, marker="*", markersize=8,
+              color=VERMILLION, zorder=4)  # fmt: skip
+    thresholds = [condition.threshold for condition in claim.holds]
+    for threshold in thresholds:
+        axis.axhline(threshold, color=GREY, linewidth=0.9, linestyle="--")
+    low, high = drawn["estimate"].quantile([0.01, 0.99])
+    low, high = min(low, default, *thresholds), max(high, default, *thresholds)
+    room = 0.08 * (high - low) if high > low else 0.05 * max(math.fabs(high), 1.0)
+    axis.set_ylim(low - room, high + room)
+    axis.set_xticks([])
+    axis.grid(axis="x", visible=False)
+
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        figure = draw(
+            read_tables(snakemake.input.outcomes, OUTCOMES),
+            read_table(snakemake.input.shares, SHARES),
+            {claim.id: claim for claim in read_ledger(snakemake.input.ledger)},
+        )
+        save_figure(figure, **snakemake.output)

@@ -1,0 +1,12 @@
+"""Compute the excess of every rule over the oracle at one sample size of Experiment 3."""
+
+from embedalloc.study.exp3_regret import REGRET, simulate
+from embedalloc.study.job import job
+from embedalloc.study.tables import write_table
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        cell = snakemake.params.cell
+        write_table(
+            snakemake.output.regret, simulate(**cell), REGRET, settings=cell, seed=cell["seed"]
+        )

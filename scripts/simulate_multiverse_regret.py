@@ -1,0 +1,17 @@
+"""Compute the excess of every rule over the oracle for random settings of Experiment 3."""
+
+from embedalloc.study.job import job
+from embedalloc.study.multiverse import Point, read_spaces
+from embedalloc.study.multiverse_runs import REGRET, regret_of_points
+from embedalloc.study.tables import write_table
+
+if __name__ == "__main__":
+    with job(snakemake.log[0]):
+        cell = snakemake.params.cell
+        frame = regret_of_points(
+            read_spaces(snakemake.input.choices)["exp3"],
+            [Point(**point) for point in cell["points"]],
+            block=cell["block"],
+            replications=cell["replications"],
+        )
+        write_table(snakemake.output.regret, frame, REGRET, settings=cell, seed=cell["seed"])

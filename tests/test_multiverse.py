@@ -1,0 +1,349 @@
+"""The multiverse: its space, its points, one point by hand, and what is said of the outcomes."""
+
+import copy
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from embedalloc.study import exp2, exp3, heart, latent
+from embedalloc.study import multiverse as mv
+from embedalloc.study.cells import claims_cell, exp2_cell
+from embedalloc.study.claims.exp2 import exp2_findings
+from embedalloc.study.claims.finding import Bootstrap
+from embedalloc.study.claims.ledger import judge, read_ledger
+from embedalloc.study.config import check_config
+from embedalloc.study.heart_data import read_patients
+from embedalloc.study.multiverse_cells import (
+    multiverse_cell,
+    multiverse_parts,
+    multiverse_points,
+    multiverse_regret_cell,
+    regret_parts,
+)
+from embedalloc.study.multiverse_heart import run_heart_points
+from embedalloc.study.multiverse_runs import REGRET, regret_of_points, run_points
+from embedalloc.study.multiverse_summary import (
+    EFFECTS,
+    SHARES,
+    as_markdown,
+    effects,
+    share_words,
+    shares,
+    variance_share,
+    wilson,
+)
+from embedalloc.study.streams import stream
+
+ROOT = Path(__file__).resolve().parents[1]
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+SPACES = mv.read_spaces(ROOT / "workflow/multiverse.yaml")
+CLAIMS = {claim.id: claim for claim in read_ledger(ROOT / "workflow/claims.yaml")}
+DATA = ROOT / "workflow/resources/heart_disease"
+EXPERIMENTS = ("exp1", "exp2", "exp3", "heart")
+
+
+# ------------------------------------------------------------------ the space
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_default_setting_is_the_configuration(name):
+    space = SPACES[name]
+    assert space.block(CONFIG[name], space.default) == CONFIG[name]
+    assert space.changes(space.default) == []
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_single_change_but_a_reading_changes_the_configuration(name):
+    space = SPACES[name]
+    for setting in space.singles():
+        (changed,) = space.changes(setting)
+        is_reading = next(c.reading for c in space.choices if c.name == changed)
+        assert (space.block(CONFIG[name], setting) == CONFIG[name]) == is_reading
+
+
+def test_every_single_change_is_a_valid_configuration():
+    """Changes of different experiments do not meet, so they are checked together."""
+    singles = [[(name, s) for s in SPACES[name].singles()] for name in EXPERIMENTS]
+    for together in itertools.zip_longest(*singles):
+        changed = {
+            each[0]: SPACES[each[0]].block(CONFIG[each[0]], each[1]) for each in together if each
+        }
+        check_config(CONFIG | changed, ROOT / "workflow/schemas/config.schema.yaml")
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_followed_claim_is_in_the_ledger_and_has_one_reading(name):
+    space = SPACES[name]
+    for number in range(30):
+        readings = space.readings(space.draw(1, number))
+        for claim in space.claims:
+            assert mv.reading_of(CLAIMS[claim], readings) in CLAIMS[claim].readings
+
+
+def test_draws_are_named_and_every_value_comes_up():
+    space = SPACES["exp3"]
+    assert space.draw(5, 7) == space.draw(5, 7)
+    assert space.draw(5, 7) != space.draw(6, 7)
+    drawn = pd.DataFrame([space.draw(CONFIG["seed"], i) for i in range(400)])
+    for choice in space.choices:
+        counts = drawn[choice.name].value_counts()
+        assert set(counts.index) == set(choice.options)
+        assert counts.min() > 0.5 * 400 / len(choice.options)
+
+
+def test_more_draws_only_add_points():
+    space = SPACES["exp1"]
+    few = mv.points(space, 1, draws=3, repeated=2, repetitions=2)
+    many = mv.points(space, 1, draws=9, repeated=2, repetitions=2)
+    assert many[: len(few)] == few
+    assert len(few) == 3 + len(space.singles()) + 2 * 3 + 1
+    assert len({(p.kind, p.number, p.repeat) for p in many}) == len(many)
+    assert len({p.seed for p in many if p.kind == "draw"}) == 9 + 2 * 2
+
+
+def test_jobs_take_every_point_once():
+    for space in SPACES.values():
+        cells = [multiverse_cell(CONFIG, space, part) for part in multiverse_parts(CONFIG, space)]
+        taken = [mv.Point(**point) for cell in cells for point in cell["points"]]
+        assert taken == multiverse_points(CONFIG, space)
+    cells = [multiverse_regret_cell(CONFIG, SPACES["exp3"], p) for p in regret_parts(CONFIG)]
+    numbers = [point["number"] for cell in cells for point in cell["points"]]
+    assert numbers == list(range(CONFIG["multiverse"]["exp3"]["draws"]))
+    twice = CONFIG | {"multiverse": CONFIG["multiverse"] | {"scale": 2}}
+    assert (
+        len(multiverse_points(twice, SPACES["exp2"]))
+        == len(multiverse_points(CONFIG, SPACES["exp2"])) + CONFIG["multiverse"]["exp2"]["draws"]
+    )
+
+
+def test_mistakes_in_the_space_are_named(tmp_path):
+    path = tmp_path / "space.yaml"
+    path.write_text(
+        "exp1: {claims: [], choices: {a: {asks: x, default: 1, key: b, values: [2, 3]}}}"
+    )
+    with pytest.raises(mv.SpaceError, match=r"exp1\.a: '1' must be one of at least two values"):
+        mv.read_spaces(path)
+    path.write_text(
+        "exp1: {claims: [], choices: {a: {asks: x, default: 2, key: b, values: [2, 3]}}}"
+    )
+    space = mv.read_spaces(path)["exp1"]
+    with pytest.raises(mv.SpaceError, match=r"exp1\.b: the configuration has no 'b'"):
+        space.block({"c": 1}, space.default)
+    with pytest.raises(mv.SpaceError, match="exp1-error-falls: no choice says which"):
+        mv.reading_of(CLAIMS["exp1-error-falls"], ["refit"])
+
+
+# ------------------------------------------------------------------ points
+
+
+def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
+    """The config edited key by key, simulated in parts as the rules do, judged by the ledger."""
+    space = SPACES["exp2"]
+    point = next(p for p in mv.points(space, 3, draws=40, repeated=0, repetitions=0)
+                 if p.kind == "draw" and p.setting["split"] == "literal"
+                 and p.setting["decay"] == "k^-1")  # fmt: skip
+    config = copy.deepcopy(CONFIG)
+    config["seed"] = point.seed
+    config["exp2"] |= {"replications": 6, "replications_per_job": 4}
+    config["exp2"]["cardinality"] = int(point.setting["categories"])
+    config["exp2"]["latent_rank"] = int(point.setting["rank"])
+    config["exp2"]["concentration"] = float(point.setting["concentration"])
+    config["exp2"]["spectrum"] |= {
+        "decay": "polynomial", "rate": 1.0, "scale": float(point.setting["scale"]),
+    }  # fmt: skip
+    grids = yaml.safe_load((ROOT / "workflow/multiverse.yaml").read_text())["exp2"]["choices"]
+    config["exp2"] |= grids["grid"]["options"][point.setting["grid"]]
+    block = config["exp2"]
+    profiles = pd.concat(
+        exp2.simulate(**exp2_cell(config, n, part))
+        for n in {*block["panel_observations"], *block["curve_observations"]}
+        for part in (0, 1)
+    )
+    bootstrap = Bootstrap(stream(config["seed"], "claims", "exp2"), 100)
+    found = exp2_findings(profiles, **claims_cell(config)["exp2"], bootstrap=bootstrap)
+    judged = judge([CLAIMS[name] for name in found], found).set_index(["claim", "reading"])
+    rows = run_points(space, [point], CLAIMS, block=CONFIG["exp2"], replications=6, resamples=100)
+    mv.OUTCOMES.check(rows, "outcomes")
+    for row in rows.to_dict("records"):
+        expected = judged.loc[(row["claim"], CLAIMS[row["claim"]].readings[row["reading"]])]
+        assert row["outcome"] == expected["outcome"]
+        assert row["estimate"] == pytest.approx(expected["estimate"], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["exp1", "exp3"])
+def test_points_run_with_every_reading(name):
+    space = SPACES[name]
+    chosen = [
+        mv.Point("single", i, 0, 9, setting)
+        for i, setting in enumerate(space.singles())
+        if any(c.reading for c in space.choices if c.name in space.changes(setting))
+    ]
+    rows = run_points(space, chosen, CLAIMS, block=CONFIG[name], replications=3, resamples=20)
+    mv.OUTCOMES.check(rows, "outcomes")
+    assert len(rows) == len(chosen) * len(space.claims)
+
+
+def test_heart_points_run_and_share_their_seed():
+    space = SPACES["heart"]
+    block = CONFIG["heart"] | {"epochs": 2, "budgets": [64, 128], "restarts": 2}
+    setting = space.default | {"greedy": "per_dimension", "tries": "same_tries",
+                               "cap": "cardinality_minus_one", "restore": "no"}  # fmt: skip
+    chosen = [mv.Point("draw", i, 0, 5, setting) for i in range(2)]
+    rows = run_heart_points(space, chosen, CLAIMS, DATA, block=block, splits=2)
+    mv.OUTCOMES.check(rows, "outcomes")
+    assert set(rows["reading"]) == {"same_tries"}
+    assert (
+        rows[rows["number"] == 0]["estimate"].tolist()
+        == rows[rows["number"] == 1]["estimate"].tolist()
+    )
+
+
+def test_regret_of_draws():
+    space = SPACES["exp3"]
+    chosen = [p for p in mv.points(space, 2, draws=2, repeated=0, repetitions=0)
+              if p.kind == "draw"]  # fmt: skip
+    block = CONFIG["exp3"] | {"budgets": [300, 1000]}
+    frame = regret_of_points(space, chosen, block=block, replications=2)
+    REGRET.check(frame, "regret")
+    assert (frame[frame["budget"] == 300]["excess"] == 0).all()  # one allocation only
+
+
+# ------------------------------------------------------------------ settings behind the choices
+
+
+def test_defaults_of_the_new_settings_keep_every_number():
+    k = np.arange(1, 21)
+    expected = (1.0 / k) / np.linalg.norm(1.0 / k)
+    assert (latent.response_weights(20) == expected).all()
+    assert (latent.response_weights(20, support=1.0, decay=1.0) == expected).all()
+    tails = np.array([5.0, 3.0, 0.0])
+    assert exp3.mass_of(tails, 30, "squares") == 25.0
+    bench = small_bench()
+    a = np.arange(1.0, 10.0)
+    assert bench.weigh(a) is a
+    assert bench.caps is None
+    settings = heart.training_settings(CONFIG["heart"])
+    assert (settings.watch, settings.restore_best) == ("logloss", True)
+
+
+def small_bench(**changes):
+    patients = read_patients(DATA, cholesterol_zero_is_missing=False)
+    settings = CONFIG["heart"] | {"epochs": 6, "patience": 2, "learning_rate": 0.05} | changes
+
+    def named(*parts):
+        return stream(1, "heart", 0, *parts)
+
+    training, validation, _ = heart.split_patients(patients, settings, named("rows"))
+    return heart.Bench(patients, training, validation, settings, named)
+
+
+def test_other_values_do_what_they_say():
+    weights = latent.response_weights(8, support=0.3, decay=0.0)
+    np.testing.assert_allclose(weights, np.array([1, 1, 1, 0, 0, 0, 0, 0]) / np.sqrt(3))
+    weights = latent.response_weights(3, decay=2.0)
+    np.testing.assert_allclose(weights / weights[0], [1, 1 / 4, 1 / 9])
+    tails = np.array([5.0, 3.0, 0.0])  # singular values 4 and 3
+    assert exp3.mass_of(tails, 30, "values") == pytest.approx(7.0)
+    assert exp3.mass_of(tails, 30, "squares_per_category") == pytest.approx(25 / 30)
+    for cap, less in (("cardinality", 0), ("cardinality_minus_one", 1)):
+        bench = small_bench(rank_cap=cap)
+        assert bench.caps == [n - less for n in bench.cardinalities]
+        chosen = bench.propose(np.ones(9), 4096).dimensions.values()
+        assert list(chosen) == bench.caps
+    a = np.ones(9)
+    bench = small_bench(sample_sizes="multiply")
+    recorded = bench.weigh(a)
+    assert recorded[0] == len(bench.training.numbers)  # the sex is always recorded
+    assert recorded.min() < 0.5 * recorded.max()
+    np.testing.assert_allclose(small_bench(sample_sizes="divide").weigh(a), 1 / recorded)
+    dimensions = (2,) * 9
+    best, last = (small_bench(restore_best=keep) for keep in (True, False))
+    fits = best.fit(dimensions), last.fit(dimensions)
+    assert fits[0].best_epoch < fits[0].epochs_run == fits[1].epochs_run
+    assert last.validation_logloss(fits[1]) == fits[0].validation_logloss[-1]
+    assert best.validation_logloss(fits[0]) == min(fits[0].validation_logloss)
+    watched = small_bench(watch="error")
+    fit = watched.fit(dimensions)
+    assert fit.validation_error[fit.best_epoch - 1] == min(fit.validation_error)
+
+
+# ------------------------------------------------------------------ what is said
+
+
+@pytest.mark.parametrize(("held", "trials"), [(0, 5), (3, 10), (24, 24), (61, 96)])
+def test_wilson_is_the_score_test_turned_round(held, trials):
+    """Ends of the interval solve (p̂ − p)² = z² p (1 − p)/n."""
+    z2, p = 1.959963984540054**2, held / trials
+    roots = np.roots([1 + z2 / trials, -(2 * p + z2 / trials), p**2])
+    np.testing.assert_allclose(wilson(held, trials), sorted(np.real(roots)), atol=1e-12)
+
+
+def test_the_variance_share_by_hand():
+    scores = pd.Series([1.0, 1.0, 0.0, 0.0])
+    assert variance_share(scores, pd.Series(list("aabb"))) == 1.0
+    assert variance_share(scores, pd.Series(list("abab"))) == 0.0
+    # Between 0.5 and 0.75 of six: total 1.5, within 1.25 − …, by the textbook's formula.
+    scores, groups = pd.Series([1.0, 1.0, 0.0, 1.0, 0.0, 0.0]), pd.Series(list("aaabbb"))
+    within, total = 2 / 3 + 2 / 3, 1.5
+    expected = (total - within - within / 4) / total
+    assert variance_share(scores, groups) == pytest.approx(max(expected, 0.0))
+    assert math.isnan(variance_share(pd.Series([1.0, 1.0]), pd.Series(list("ab"))))
+
+
+def outcome_table(values):
+    """Outcomes of exp2-total-turns and its companions: (kind, number, repeat, setting, outcome)."""
+    space = SPACES["exp2"]
+    rows = [
+        {
+            "experiment": "exp2", "kind": kind, "number": number, "repeat": repeat, "seed": 0,
+            "setting": json.dumps(space.default | changed), "changes": len(changed),
+            "claim": claim, "reading": "as stated", "outcome": outcome, "estimate": 1.0,
+            "low": math.nan, "high": math.nan,
+        }
+        for claim in space.claims
+        for kind, number, repeat, changed, outcome in values
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def test_shares_and_overturning_changes_by_hand():
+    table = outcome_table(
+        [
+            ("default", 0, 0, {}, "holds"),
+            ("default", 0, 1, {}, "holds"),
+            ("single", 0, 0, {"rank": "10"}, "holds"),
+            ("single", 1, 0, {"rank": "40"}, "fails"),
+            ("draw", 0, 0, {"rank": "10", "scale": "5"}, "fails"),
+            ("draw", 0, 1, {"rank": "10", "scale": "5"}, "partly"),
+            ("draw", 1, 0, {"scale": "20"}, "holds"),
+            ("draw", 2, 0, {"rank": "40"}, "partly"),
+            ("draw", 3, 0, {"rank": "40", "scale": "20"}, "holds"),
+        ]
+    )
+    spaces = {"exp2": SPACES["exp2"]}
+    found, choices = shares(table, spaces, CLAIMS), effects(table, spaces)
+    SHARES.check(found, "shares")
+    EFFECTS.check(choices, "effects")
+    row = found.iloc[0]
+    assert (row["draws"], row["share"], row["partly"]) == (4, 0.5, 0.75)
+    assert (row["low"], row["high"]) == wilson(2, 4)
+    assert (row["repetitions"], row["same"]) == (2, 0.5)
+    assert (row["singles"], row["overturning"], row["fewest"]) == (2, 1, 1)
+    assert row["overturned_by"] == "rank 40 (fails)"
+    by_rank = choices[(choices["claim"] == row["claim"]) & (choices["choice"] == "rank")]
+    assert by_rank.set_index("value")["draws"].to_dict() == {"10": 1, "20": 1, "40": 2}
+    assert share_words(found)[row["claim"]] == "holds in 50 % of 4 settings (15 to 85 %)"
+    page = as_markdown(found, choices)
+    assert "1 of 2 single changes: rank 40 (fails)" in page
+    kept = table[~((table["kind"] == "single") & (table["outcome"] == "fails"))]
+    again = shares(kept, spaces, CLAIMS).iloc[0]
+    assert (again["overturning"], again["fewest"]) == (0, 1)
+    assert "none of 1 single changes; 1 changes do: rank 40 (partly)" in as_markdown(
+        shares(kept, spaces, CLAIMS), choices
+    )

@@ -1,0 +1,226 @@
+# How far the findings reach: random settings, the oracle in Experiment 3 and rules beyond the paper
+# reads:  workflow/{multiverse,claims}.yaml, config multiverse and the blocks of the experiments
+# writes: results/multiverse/{experiment}/outcomes{part}.parquet, regret{part}.parquet,
+#         shares.parquet, choices.parquet, overturns.parquet; results/exp3_regret/n{n}.parquet
+#         figures/multiverse.md, multiverse_curves, multiverse_choices, exp3_regret (pdf, png, md)
+
+from embedalloc.study.multiverse import read_spaces
+from embedalloc.study.multiverse_cells import exp3_regret_cell, multiverse_cell
+from embedalloc.study.multiverse_cells import multiverse_parts, multiverse_regret_cell
+from embedalloc.study.multiverse_cells import regret_parts
+
+SPACES = read_spaces(f"{workflow.basedir}/workflow/multiverse.yaml")
+
+
+rule multiverse:
+    """How far the findings reach: the multiverse and the regret, not part of `all`."""
+    input:
+        "figures/multiverse.md",
+        "figures/multiverse_curves.pdf",
+        "figures/multiverse_choices.pdf",
+        "figures/exp3_regret.pdf",
+        "figures/exp3_regret.md",
+
+
+rule simulate_multiverse:
+    """Run some settings of Experiment 1, 2 or 3 and decide their claims."""
+    input:
+        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
+        ledger=f"{workflow.basedir}/workflow/claims.yaml",
+        code=imports_of(f"{SCRIPTS}/simulate_multiverse.py"),
+    output:
+        outcomes="results/multiverse/{experiment}/outcomes{part}.parquet",
+    log:
+        "results/logs/simulate_multiverse/{experiment}_{part}.log",
+    benchmark:
+        "results/timings/simulate_multiverse/{experiment}_{part}.tsv"
+    wildcard_constraints:
+        experiment="exp[123]",
+    params:
+        cell=lambda wildcards: multiverse_cell(
+            config, SPACES[wildcards.experiment], int(wildcards.part)
+        ),
+    script:
+        "../../scripts/simulate_multiverse.py"
+
+
+rule train_multiverse:
+    """Train the networks of some settings of the heart-disease study and decide their claims."""
+    input:
+        data=(
+            expand(f"{HEART}/processed.{{source}}.data", source=SOURCES)
+            if os.path.isdir(HEART)
+            else HEART
+        ),
+        compiled="results/heart/compiled.txt",
+        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
+        ledger=f"{workflow.basedir}/workflow/claims.yaml",
+        code=imports_of(f"{SCRIPTS}/train_multiverse.py"),
+    output:
+        outcomes="results/multiverse/heart/outcomes{part}.parquet",
+    log:
+        "results/logs/train_multiverse/{part}.log",
+    benchmark:
+        "results/timings/train_multiverse/{part}.tsv"
+    params:
+        cell=lambda wildcards: multiverse_cell(
+            config, SPACES["heart"], int(wildcards.part)
+        ),
+    script:
+        "../../scripts/train_multiverse.py"
+
+
+rule simulate_exp3_regret:
+    """Compute every rule's excess over the oracle at one sample size of Experiment 3."""
+    input:
+        code=imports_of(f"{SCRIPTS}/simulate_exp3_regret.py"),
+    output:
+        regret="results/exp3_regret/n{observations}.parquet",
+    log:
+        "results/logs/simulate_exp3_regret/n{observations}.log",
+    benchmark:
+        "results/timings/simulate_exp3_regret/n{observations}.tsv"
+    params:
+        cell=lambda wildcards: exp3_regret_cell(config, int(wildcards.observations)),
+    script:
+        "../../scripts/simulate_exp3_regret.py"
+
+
+rule simulate_multiverse_regret:
+    """Compute every rule's excess over the oracle for random settings of Experiment 3."""
+    input:
+        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
+        code=imports_of(f"{SCRIPTS}/simulate_multiverse_regret.py"),
+    output:
+        regret="results/multiverse/regret{part}.parquet",
+    log:
+        "results/logs/simulate_multiverse_regret/{part}.log",
+    benchmark:
+        "results/timings/simulate_multiverse_regret/{part}.tsv"
+    params:
+        cell=lambda wildcards: multiverse_regret_cell(
+            config, SPACES["exp3"], int(wildcards.part)
+        ),
+    script:
+        "../../scripts/simulate_multiverse_regret.py"
+
+
+rule judge_multiverse:
+    """Say how often each claim holds over the settings, what decides it and what overturns it."""
+    input:
+        outcomes=[
+            f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
+            for space in SPACES.values()
+            for part in multiverse_parts(config, space)
+        ],
+        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
+        ledger=f"{workflow.basedir}/workflow/claims.yaml",
+        code=imports_of(f"{SCRIPTS}/judge_multiverse.py"),
+    output:
+        shares="results/multiverse/shares.parquet",
+        effects="results/multiverse/choices.parquet",
+        page="figures/multiverse.md",
+    log:
+        "results/logs/judge_multiverse.log",
+    benchmark:
+        "results/timings/judge_multiverse.tsv"
+    localrule: True
+    params:
+        seed=config["seed"],
+    script:
+        "../../scripts/judge_multiverse.py"
+
+
+rule plot_multiverse_curves:
+    """Figure multiverse_curves: every claim's statistic over the settings, in rising order."""
+    input:
+        outcomes=[
+            f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
+            for space in SPACES.values()
+            for part in multiverse_parts(config, space)
+        ],
+        shares="results/multiverse/shares.parquet",
+        ledger=f"{workflow.basedir}/workflow/claims.yaml",
+        code=imports_of(f"{SCRIPTS}/plot_multiverse_curves.py"),
+    output:
+        pdf="figures/multiverse_curves.pdf",
+        png="figures/multiverse_curves.png",
+    log:
+        "results/logs/plot_multiverse_curves.log",
+    benchmark:
+        "results/timings/plot_multiverse_curves.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_multiverse_curves.py"
+
+
+rule plot_multiverse_choices:
+    """Figure multiverse_choices: how much of each claim's outcome every choice explains."""
+    input:
+        effects="results/multiverse/choices.parquet",
+        code=imports_of(f"{SCRIPTS}/plot_multiverse_choices.py"),
+    output:
+        pdf="figures/multiverse_choices.pdf",
+        png="figures/multiverse_choices.png",
+    log:
+        "results/logs/plot_multiverse_choices.log",
+    benchmark:
+        "results/timings/plot_multiverse_choices.tsv"
+    localrule: True
+    script:
+        "../../scripts/plot_multiverse_choices.py"
+
+
+rule tabulate_exp3_regret:
+    """Tables of every rule's excess over the oracle, over budgets, sample sizes and settings."""
+    input:
+        regret=expand(
+            "results/exp3_regret/n{observations}.parquet",
+            observations=sorted(
+                {config["exp3"]["budget_observations"]}
+                | {*config["exp3"]["curve_observations"]}
+            ),
+        ),
+        draws=expand(
+            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+        ),
+        code=imports_of(f"{SCRIPTS}/tabulate_exp3_regret.py"),
+    output:
+        page="figures/exp3_regret.md",
+    log:
+        "results/logs/tabulate_exp3_regret.log",
+    benchmark:
+        "results/timings/tabulate_exp3_regret.tsv"
+    localrule: True
+    params:
+        budget_observations=config["exp3"]["budget_observations"],
+    script:
+        "../../scripts/tabulate_exp3_regret.py"
+
+
+rule plot_exp3_regret:
+    """Figure exp3_regret: excess of every rule over the oracle."""
+    input:
+        regret=expand(
+            "results/exp3_regret/n{observations}.parquet",
+            observations=sorted(
+                {config["exp3"]["budget_observations"]}
+                | {*config["exp3"]["curve_observations"]}
+            ),
+        ),
+        draws=expand(
+            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+        ),
+        code=imports_of(f"{SCRIPTS}/plot_exp3_regret.py"),
+    output:
+        pdf="figures/exp3_regret.pdf",
+        png="figures/exp3_regret.png",
+    log:
+        "results/logs/plot_exp3_regret.log",
+    benchmark:
+        "results/timings/plot_exp3_regret.tsv"
+    localrule: True
+    params:
+        budget_observations=config["exp3"]["budget_observations"],
+    script:
+        "../../scripts/plot_exp3_regret.py"
