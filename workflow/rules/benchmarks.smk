@@ -22,7 +22,6 @@ rule measure_benchmark:
         "results/logs/measure_benchmark/{work}.log",
     benchmark:
         "results/timings/measure_benchmark/{work}.tsv"
-    localrule: True
     threads: workflow.cores
     params:
         cell=lambda wildcards: benchmark_cell(
