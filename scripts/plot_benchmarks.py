@@ -5,6 +5,7 @@ from typing import NamedTuple
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from embedalloc.study.benchmarks.measure import MEASUREMENTS, OURS
 from embedalloc.study.benchmarks.summary import PEAK, PRODUCT, RATIO_AIMS, growth, ratio
@@ -91,6 +92,8 @@ def _curves(axis: Axes, frame: pd.DataFrame, panel: Panel) -> None:
             )
     axis.set(xscale="log", yscale="log", title=panel.title, xlabel=panel.unit)
     axis.set_ylabel("CPU seconds")
+    for one in (axis.xaxis, axis.yaxis):
+        one.set_minor_formatter(NullFormatter())
     axis.legend(
         fontsize=5.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2),
         title="exponent, larger half of the sizes", title_fontsize=5.5,

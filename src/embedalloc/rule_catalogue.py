@@ -60,9 +60,9 @@ RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
     ),
     RuleDescription(
         "response_aware",
-        "Gives a dimension where it explains more of the target in rows that a pilot network did "
-        "not see than noise would; zero where none does.",
-        "Mallows' Cp (Mallows, Some comments on Cp, Technometrics, 1973) on a pilot's features",
+        "Minimises an unbiased estimate of the prediction error exactly under the budget: a "
+        "dimension must explain more of the target than noise would, else it is zero.",
+        "Mallows, Some comments on Cp, Technometrics, 1973; for tables on a pilot's features",
         "data",
     ),
     RuleDescription(
@@ -134,13 +134,6 @@ RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
         "The same with the score divided by the dimension reached, which spreads the budget.",
         "the paper, Section 3.4, the other reading",
         "cardinalities",
-    ),
-    RuleDescription(
-        "response_aware",
-        "Minimises an unbiased estimate of the prediction error, from features and the response "
-        "(response_aware_curves), exactly under the budget.",
-        "Mallows, Some Comments on Cp, Technometrics, 1973",
-        "data",
     ),
 )
 

@@ -385,12 +385,13 @@ def evaluate(
     intercepts = drawn.response_mean - (weights * drawn.feature_means).sum(axis=1)
     deviations = _deviations(drawn, weights)
     residuals = intercepts[:, None] - drawn.test_noise
+    part = np.empty_like(residuals)
     for deviation, cells in zip(deviations, drawn.test_categories, strict=True):
-        residuals = residuals + deviation[:, cells]
+        residuals += np.take(deviation, cells, axis=1, out=part, mode="clip")
     known = _deviations(drawn, np.where(used, drawn.known_weights, 0.0))
     return {
         "risk": _risk(drawn, deviations, intercepts),
-        "test_mse": (residuals**2).mean(axis=1),
+        "test_mse": np.square(residuals, out=residuals).mean(axis=1),
         "risk_known": _risk(drawn, known, np.zeros(len(chosen))),
     }
 

@@ -67,6 +67,7 @@ def comparison(
 ) -> Case:
     """Return our simulation of one sample size beside the peers'."""
     experiment, count = EXPERIMENTS[name], cell["peer_replications"]
+    replications = cell["replications"]
 
     def literally(remember: bool) -> list[Outcome]:
         return [
@@ -77,15 +78,16 @@ def comparison(
         ]
 
     def spread() -> list[Errors]:
-        jobs = (joblib.delayed(_errors)(name, settings, observations, r) for r in range(8 * count))
-        found = list(joblib.Parallel(n_jobs=2)(jobs))
+        jobs = (
+            joblib.delayed(_errors)(name, settings, observations, r) for r in range(replications)
+        )
+        found = list(joblib.Parallel(n_jobs=2, max_nbytes=None)(jobs))
         get_reusable_executor().shutdown(wait=True)  # its CPU time counts once it has ended
         return found
 
     def with_formulas(outcomes: list[Outcome]) -> list[tuple[Errors, Errors]]:
         return [(outcome.errors, experiment.formulas(settings, outcome)) for outcome in outcomes]
 
-    replications = cell["replications"]
     experiment.simulate(settings, observations, 2)  # imports and caches, before any clock runs
     everyone = [
         Contestant(
@@ -96,7 +98,7 @@ def comparison(
         ),
         Contestant("literal", lambda: literally(False), count, with_formulas),
         Contestant("one SVD", lambda: literally(True), count, with_formulas),
-        Contestant("joblib", spread, 8 * count),
+        Contestant("joblib", spread, replications),
     ]
     taking_part = [who for who in everyone if who.name in (OURS, *peers)]
     return Case(name, observations, taking_part, agree)

@@ -47,6 +47,10 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
+def _nothing() -> None:
+    return None
+
+
 class Contestant(NamedTuple):
     """Someone who does the work.
 
@@ -58,12 +62,15 @@ class Contestant(NamedTuple):
         Units of work that one call does.
     finish
         Turns the result into what is compared, after the clock has stopped.
+    prepare
+        Called before the clock starts, in the same process.
     """
 
     name: str
     run: Callable[[], Any]
     units: int = 1
     finish: Callable[[Any], Any] = _as_it_is
+    prepare: Callable[[], object] = _nothing
 
 
 class Usage(NamedTuple):
@@ -106,7 +113,7 @@ def measure(work: str, cases: Sequence[Case], repetitions: int) -> pd.DataFrame:
 
 
 def _turn(work: str, case: Case, repetition: int) -> list[tuple[Any, ...]]:
-    used = {who.name: run_alone(who.run, who.finish) for who in case.contestants}
+    used = {who.name: run_alone(who.run, who.finish, who.prepare) for who in case.contestants}
     case.agree({name: usage.value for name, usage in used.items()})
     return [
         (
@@ -123,11 +130,15 @@ def _turn(work: str, case: Case, repetition: int) -> list[tuple[Any, ...]]:
     ]
 
 
-def run_alone(run: Callable[[], Any], finish: Callable[[Any], Any] = _as_it_is) -> Usage:
+def run_alone(
+    run: Callable[[], Any],
+    finish: Callable[[Any], Any] = _as_it_is,
+    prepare: Callable[[], object] = _nothing,
+) -> Usage:
     """Run a function in a forked process and return what it took there."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_report, args=(run, finish, sender))
+    process = context.Process(target=_report, args=(run, finish, prepare, sender))
     process.start()
     sender.close()
     try:
@@ -140,8 +151,14 @@ def run_alone(run: Callable[[], Any], finish: Callable[[Any], Any] = _as_it_is) 
     return Usage(*answer)
 
 
-def _report(run: Callable[[], Any], finish: Callable[[Any], Any], sender: Connection) -> None:
+def _report(
+    run: Callable[[], Any],
+    finish: Callable[[Any], Any],
+    prepare: Callable[[], object],
+    sender: Connection,
+) -> None:
     try:
+        prepare()
         before, started = _peak_megabytes(resource.RUSAGE_SELF), cpu_seconds()
         value = run()
         seconds = cpu_seconds() - started

@@ -2,7 +2,8 @@
 
 Rows, batches and layers are those of the heart-disease study. Our time holds everything that a
 model needs: initial weights, row orders, masks, checks, training, the validation loss after every
-epoch and predictions. The peers draw and train only, in float32; scikit-learn has no dropout.
+epoch and predictions. The peers draw and train only, in float32, after an epoch of
+warm-up; scikit-learn has no dropout.
 
 Before the clock runs, all train the same model from the same weights with the same row orders,
 without dropout and in float64, and must predict the same probabilities.
@@ -97,6 +98,7 @@ def _case(name: str, shape: NetworkShape, cell: Mapping[str, Any]) -> Case:
     settings = TrainingSettings(epochs=epochs, patience=epochs)
     task = Task(shape, initial_weights(shape, rng), training, validation, settings)
     few = task._replace(settings=replace(settings, epochs=cell["peer_epochs"]))
+    once = task._replace(settings=replace(settings, epochs=1, patience=1))
     check_peers(few)
     contestants = [
         Contestant(OURS, lambda: [ours(task, model) for model in models], epochs * len(models)),
@@ -104,8 +106,8 @@ def _case(name: str, shape: NetworkShape, cell: Mapping[str, Any]) -> Case:
     ]
     for peer, trainer in peers(shape).items():
         units = cell["peer_epochs"] * (STACKED if trainer is stacked else 1)
-        run = _bound(trainer, few)
-        contestants.append(Contestant(peer, run, units))
+        run, warm_up = _bound(trainer, few), _bound(trainer, once)
+        contestants.append(Contestant(peer, run, units, prepare=warm_up))
     return Case(name, max(1, shape.embedding_parameters), contestants, agree)
 
 
