@@ -52,9 +52,24 @@ def findings(text):
                     yield f"{option}={given[option]}"
 
 
+#: What single files may do all the same, and why.
+EXCEPTIONS = {
+    # A peer of the benchmarks: it passes functions to processes of its own and reads no file.
+    "src/embedalloc/study/benchmarks/experiments.py": {
+        "import joblib",
+        "import joblib.externals.loky",
+    },
+    # Asks for this machine's own name.
+    "tests/cluster/mini_slurm.py": {"import socket"},
+    # Runs the text that our own exporter wrote, and undoes its quoting of names.
+    "tests/test_exporters.py": {"eval", "import urllib.parse"},
+}
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_file_runs_data_or_reaches_the_network(path):
-    assert list(findings(path.read_text(encoding="utf-8"))) == []
+    allowed = EXCEPTIONS.get(str(path.relative_to(ROOT)), set())
+    assert set(findings(path.read_text(encoding="utf-8"))) == allowed
 
 
 @pytest.mark.parametrize("path", WORKFLOW, ids=lambda path: path.name)

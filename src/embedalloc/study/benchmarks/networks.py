@@ -222,7 +222,7 @@ def _order(task: Task, epoch: int) -> Tensor:
 
 def _probabilities(model: PlainNetwork, task: Task) -> Floats:
     codes, numbers, _ = tensors(task.validation, task.dtype)
-    model.eval()
+    model.train(mode=False)
     with torch.no_grad():
         found: Floats = torch.sigmoid(model(codes, numbers)).numpy()
     return found
