@@ -1,7 +1,7 @@
 """Which code a rule depends on, so that the workflow can compare it by content, like data."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 PACKAGE = "embedalloc"
@@ -18,17 +18,20 @@ def imports_of(script: str | Path) -> list[str]:
     found = {Path(script)}
     waiting = [Path(script)]
     while waiting:
-        for module in _imported_modules(waiting.pop()):
-            for path in _files_of(module):
-                if path not in found:
-                    found.add(path)
-                    waiting.append(path)
+        path = waiting.pop()
+        for module in _imported_modules(path.read_text(encoding="utf-8"), str(path)):
+            for needed in _files_of(module):
+                if needed not in found:
+                    found.add(needed)
+                    waiting.append(needed)
     return sorted(_shown(path) for path in found)
 
 
-def _imported_modules(path: Path) -> Iterator[str]:
-    """Yield the dotted names of this package that a file imports, wherever in the file."""
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"), str(path))]
+@cache  # scripts share most of what they import
+def _imported_modules(text: str, path: str) -> tuple[str, ...]:
+    """Return the dotted names of this package that a file imports, wherever in the file."""
+    found: list[str] = []
+    waiting: list[ast.AST] = [ast.parse(text, path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
@@ -43,20 +46,25 @@ def _imported_modules(path: Path) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             names = []
-            waiting.extend(ast.iter_child_nodes(node))
-        yield from (name for name in names if name.split(".")[0] == PACKAGE)
+            # Imports are statements: there are none inside expressions.
+            children = ast.iter_child_nodes(node)
+            waiting.extend(child for child in children if not isinstance(child, ast.expr))
+        found.extend(name for name in names if name.split(".")[0] == PACKAGE)
+    return tuple(found)
 
 
-def _files_of(module: str) -> Iterator[Path]:
-    """Yield the files that importing a dotted name runs: packages on the way and the module."""
-    place = SOURCE
+@cache
+def _files_of(module: str) -> tuple[Path, ...]:
+    """Return the files that importing a dotted name runs: packages on the way and the module."""
+    place, found = SOURCE, []
     for part in module.split("."):
         place = place / part
         if (place / "__init__.py").exists():
-            yield place / "__init__.py"
+            found.append(place / "__init__.py")
         elif place.with_suffix(".py").exists():
-            yield place.with_suffix(".py")
-            return
+            found.append(place.with_suffix(".py"))
+            break
+    return tuple(found)
 
 
 def _shown(path: Path) -> str:
