@@ -208,29 +208,43 @@ def test_foreign_tables_are_refused(tmp_path):
 
 @dataclass(frozen=True)
 class Case:
-    """How to call one command: the content of its file, and options that keep it quick."""
+    """How to call one command: the content of its file, if it has one, and quick options."""
 
-    content: bytes
+    content: bytes | None
     last: tuple[tuple[str, ...], ...] = ((),)
     runs: int = 1500
 
 
 #: A command added to the command line is fuzzed from here on with an entry of its own.
-CASES = {"audit": Case(PAPER, last=(("--n-max", "12"), ("--n", "7")))}
+SALES = b"town,shop,age,bought\n" + b"".join(
+    b"t%d,s%d,%d.5,%d\n" % (row % 4, row % 7, row, row % 2) for row in range(60)
+)
+CASES = {
+    "audit": Case(PAPER, last=(("--n-max", "12"), ("--n", "7"))),
+    "solve": Case(None, last=(("--cardinality", "a=9", "--cardinality", "b=5", "--budget", "60"),)),
+    "rules": Case(None, runs=100),
+    "plan": Case(SALES, last=(("--target", "bought", "--budget", "60"),), runs=500),
+    "compare": Case(
+        SALES,
+        last=(("--target", "bought", "--budget", "60", "--splits", "2", "--rules", "equal"),),
+        runs=250,
+    ),
+}
 ODD_WORDS = [
     *("", "0", "1", "-1", "7", "1e3", "nan", "99999999999999999999", "½", "--", "-", "--n", "x"),
     *("a b", "../..", "/", "--help", "--json", "--percent", "--nothing", "\udcff"),
 ]
 
 
-def words(rng: random.Random, command: click.Command, file: str) -> list[str]:
+def words(rng: random.Random, command: click.Command, file: list[str]) -> list[str]:
     """A call of a command with its own options, some of them odd."""
-    options = [o for p in command.params if isinstance(p, click.Option) for o in p.opts]
-    given = [file] if rng.random() < 0.95 else [rng.choice(ODD_WORDS)]
+    options = ["--help"]
+    options += [o for p in command.params if isinstance(p, click.Option) for o in p.opts]
+    given = file if rng.random() < 0.95 else [rng.choice(ODD_WORDS)]
     for _ in range(rng.choice([0, 0, 1, 2, 3])):
-        given.append(rng.choice(options) if rng.random() < 0.7 else rng.choice(ODD_WORDS))
+        given = [*given, rng.choice(options) if rng.random() < 0.7 else rng.choice(ODD_WORDS)]
         if rng.random() < 0.7:
-            given.append(rng.choice(ODD_WORDS))
+            given = [*given, rng.choice(ODD_WORDS)]
     return given
 
 
@@ -242,8 +256,10 @@ def test_a_command_answers_or_refuses(name, tmp_path, monkeypatch):
     file = tmp_path / "input.csv"
     codes = []
     for _ in range(case.runs):
-        file.write_bytes(mutated(rng, case.content) if rng.random() < 0.7 else case.content)
-        call = [name, *words(rng, command, str(file)), *rng.choice(case.last)]
+        content = case.content or b""
+        file.write_bytes(mutated(rng, content) if rng.random() < 0.7 else content)
+        place = [] if case.content is None else [str(file)]
+        call = [name, *words(rng, command, place), *rng.choice(case.last)]
         before = sorted(tmp_path.rglob("*"))
         done = runner.invoke(main, call)
         context = f"{call} with {file.read_bytes()[:2000]!r}:\n{done.output}"
