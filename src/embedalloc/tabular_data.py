@@ -25,6 +25,8 @@ TaskKind = Literal["binary", "multiclass", "regression"]
 UNSEEN = 0
 #: A numeric target with more distinct values than this is a quantity, not a class.
 MOST_NUMERIC_CLASSES = 20
+#: Standardised numbers beyond this, up or down, are set to it.
+LARGEST_INPUT = 1e6
 
 
 class DataError(ValueError):
@@ -401,5 +403,7 @@ def _standardised(
     numbers = np.empty((len(frame), len(numeric)), dtype=np.float32)
     for position, (name, (median, mean, deviation)) in enumerate(numeric.items()):
         values = _as_float(frame[name], name)
-        numbers[:, position] = (np.where(np.isnan(values), median, values) - mean) / deviation
+        centred = np.where(np.isnan(values), median, values) - mean
+        # New rows may lie anywhere; what a network reads must stay finite.
+        numbers[:, position] = np.clip(centred / deviation, -LARGEST_INPUT, LARGEST_INPUT)
     return numbers
