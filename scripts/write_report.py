@@ -27,7 +27,7 @@ from embedalloc.study.report import (
     summary_sentence,
 )
 from embedalloc.study.table1 import PAIRED, TABLE
-from embedalloc.study.tables import digest_of, read_table
+from embedalloc.study.tables import read_table
 
 
 def text_of(path: str) -> str:
@@ -43,7 +43,7 @@ def main(source: Any, params: Any, project: Path) -> str:
     source
         Files by name, as in rule `write_report`.
     params
-        Seed and digest of the whole configuration.
+        Seed, and digests of this run's whole configuration and of the default one.
     project
         Folder of the workflow, which may be a git checkout.
     """
@@ -76,7 +76,7 @@ def main(source: Any, params: Any, project: Path) -> str:
         commit=git_commit(project),
         seed=params.seed,
         config_digest=params.config_digest,
-        default=digest_of(yaml.safe_load(text_of(source.config))) == params.config_digest,
+        default=params.default_digest == params.config_digest,
     )
 
 

@@ -144,7 +144,6 @@ def sources(folder):
         listed=str(report / "figures.yaml"),
         template=str(report / "page.html"),
         choices=str(ROOT / "workflow/choices.yaml"),
-        config=str(ROOT / "config.yaml"),
         citation=str(ROOT / "CITATION.cff"),
         data=[put("processed.va.data", "1,2\n")],
         timings=[
@@ -157,7 +156,8 @@ def sources(folder):
 
 def params():
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    return SimpleNamespace(seed=config["seed"], config_digest=digest_of(config))
+    digest = digest_of(config)
+    return SimpleNamespace(seed=config["seed"], config_digest=digest, default_digest=digest)
 
 
 def write_report():

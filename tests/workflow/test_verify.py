@@ -1,7 +1,5 @@
 """The same numbers to the last bit, whichever way the study is run."""
 
-import shutil
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -9,25 +7,16 @@ import pytest
 from tests.digests import digests
 from tests.verify import WAYS, differences, numbers, run
 
-FIRST, *OTHERS = WAYS
-
-
-@pytest.fixture(scope="module")
-def first(tmp_path_factory):
-    """What the first way computes."""
-    directory = tmp_path_factory.mktemp("first")
-    run(WAYS[FIRST], directory)
-    found = numbers(directory)
-    shutil.rmtree(directory)
-    return found
+#: The first way is that of the shared run.
+OTHERS = list(WAYS)[1:]
 
 
 @pytest.mark.parametrize("way", OTHERS)
-def test_the_numbers_do_not_depend_on_the_way(first, way, tmp_path):
+def test_the_numbers_do_not_depend_on_the_way(finished_run, way, tmp_path):
     run(WAYS[way], tmp_path)
     found = numbers(tmp_path)
     assert len(found) > 50
-    assert differences(first, found) == []
+    assert differences(finished_run.numbers, found) == []
 
 
 def test_digests_see_every_bit_but_timings_and_parts(tmp_path):
