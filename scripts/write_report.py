@@ -47,9 +47,10 @@ def main(source: Any, params: Any, project: Path) -> str:
     project
         Folder of the workflow, which may be a git checkout.
     """
-    pictures = read_pictures(
-        yaml.safe_load(text_of(source.listed)), source.figures, source.captions
-    )
+    paper, beyond = (yaml.safe_load(text_of(path)) for path in source.listed)
+    built = {Path(path).stem for path in source.figures}
+    listed = paper | {name: entry for name, entry in beyond.items() if name in built}
+    pictures = read_pictures(listed, source.figures, source.captions)
     anchors = places(pictures)
     claims = read_claims(read_table(source.claims, CLAIMS), anchors)
     table = read_table(source.table1, TABLE)

@@ -141,7 +141,7 @@ def sources(folder):
         ),
         figures=[put(f"figures/{name}.png", png(1260, 540)) for name in figures],
         captions=[str(report / f"{name}.rst") for name in figures],
-        listed=str(report / "figures.yaml"),
+        listed=[str(report / name) for name in ("figures.yaml", "figures_beyond.yaml")],
         template=str(report / "page.html"),
         choices=str(ROOT / "workflow/choices.yaml"),
         citation=str(ROOT / "CITATION.cff"),

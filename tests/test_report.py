@@ -13,6 +13,7 @@ import yaml
 from embedalloc.study.claims import CLAIMS, SECTIONS, VERDICTS
 from embedalloc.study.multiverse_summary import SHARES
 from embedalloc.study.report import (
+    PICTURE_SECTIONS,
     TABLES,
     compact_table,
     count_verdicts,
@@ -45,6 +46,7 @@ from tests.report_like import (
 
 REPORT = ROOT / "workflow/report"
 FIGURES = yaml.safe_load((REPORT / "figures.yaml").read_text())
+BEYOND = yaml.safe_load((REPORT / "figures_beyond.yaml").read_text())
 ANCHORS = dict.fromkeys(FIGURES, TABLES["table1"]) | TABLES
 
 
@@ -123,7 +125,7 @@ def test_a_missing_image_caption_or_section_is_refused_by_name(tmp_path):
 
 def test_every_figure_has_words_and_every_caption_belongs_to_an_output():
     captions = {path.stem for path in REPORT.glob("*.rst")}
-    assert captions == {*FIGURES, *TABLES, "report"}
+    assert captions == {*FIGURES, *BEYOND, *TABLES, "report"}
     rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     for name in captions:
         assert f'caption="../report/{name}.rst"' in rules, name
@@ -131,9 +133,9 @@ def test_every_figure_has_words_and_every_caption_belongs_to_an_output():
         # Plain paragraphs read the same as reStructuredText and on the page.
         assert not set(text) & set("*`|{}<>"), name
         assert len(text.strip()) > 40, name
-    for name, entry in FIGURES.items():
+    for name, entry in (FIGURES | BEYOND).items():
         assert set(entry) == {"section", "title", "alt"}, name
-        assert entry["section"] in SECTIONS, name
+        assert entry["section"] in PICTURE_SECTIONS, name
         assert len(entry["alt"]) > 80, name
 
 
@@ -323,3 +325,17 @@ def test_the_page_costs_little_to_import():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_figures_beyond_the_paper_are_shown_once_built(tmp_path, page):
+    title = "Excess risk over the best allocation in Experiment 3"
+    assert title not in page
+    source = sources(tmp_path)
+    image = tmp_path / "figures/exp3_regret.png"
+    image.write_bytes(png(600, 300))
+    source.figures.append(str(image))
+    source.captions.append(str(REPORT / "exp3_regret.rst"))
+    built = write_report().main(source, params(), tmp_path)
+    assert title in built
+    assert "How far the findings reach" in built
+    assert "Which open choice decides a claim" not in built

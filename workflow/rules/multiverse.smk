@@ -143,7 +143,12 @@ rule plot_multiverse_curves:
         ledger=f"{workflow.basedir}/workflow/claims.yaml",
         code=imports_of(f"{SCRIPTS}/plot_multiverse_curves.py"),
     output:
-        pdf="figures/multiverse_curves.pdf",
+        pdf=report(
+            "figures/multiverse_curves.pdf",
+            caption="../report/multiverse_curves.rst",
+            category="How far the findings reach",
+            labels={"what": "each claim over random settings"},
+        ),
         png="figures/multiverse_curves.png",
     log:
         "results/logs/plot_multiverse_curves.log",
@@ -160,7 +165,12 @@ rule plot_multiverse_choices:
         effects="results/multiverse/choices.parquet",
         code=imports_of(f"{SCRIPTS}/plot_multiverse_choices.py"),
     output:
-        pdf="figures/multiverse_choices.pdf",
+        pdf=report(
+            "figures/multiverse_choices.pdf",
+            caption="../report/multiverse_choices.rst",
+            category="How far the findings reach",
+            labels={"what": "which choice decides"},
+        ),
         png="figures/multiverse_choices.png",
     log:
         "results/logs/plot_multiverse_choices.log",
@@ -213,7 +223,12 @@ rule plot_exp3_regret:
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp3_regret.py"),
     output:
-        pdf="figures/exp3_regret.pdf",
+        pdf=report(
+            "figures/exp3_regret.pdf",
+            caption="../report/exp3_regret.rst",
+            category="How far the findings reach",
+            labels={"what": "excess over the best allocation"},
+        ),
         png="figures/exp3_regret.png",
     log:
         "results/logs/plot_exp3_regret.log",

@@ -4,6 +4,16 @@
 #         workflow/report: template, captions and list of figures; CITATION.cff
 # writes: figures/report.html
 
+with open(
+    f"{workflow.basedir}/workflow/report/figures_beyond.yaml", encoding="utf-8"
+) as listed:
+    # Those of `snakemake multiverse` that have been built.
+    BEYOND = [
+        figure
+        for figure in yaml.safe_load(listed)
+        if os.path.exists(f"figures/{figure}.png")
+    ]
+
 
 rule write_report:
     """The report page: every verdict with its evidence, in one file that needs no network."""
@@ -20,11 +30,15 @@ rule write_report:
         paired="figures/table1_paired.parquet",
         paired_text="figures/table1_paired.md",
         audit="figures/table1_audit.md",
-        figures=expand("figures/{figure}.png", figure=FIGURES),
+        figures=expand("figures/{figure}.png", figure=FIGURES + BEYOND),
         captions=expand(
-            f"{workflow.basedir}/workflow/report/{{figure}}.rst", figure=FIGURES
+            f"{workflow.basedir}/workflow/report/{{figure}}.rst",
+            figure=FIGURES + BEYOND,
         ),
-        listed=f"{workflow.basedir}/workflow/report/figures.yaml",
+        listed=[
+            f"{workflow.basedir}/workflow/report/figures.yaml",
+            f"{workflow.basedir}/workflow/report/figures_beyond.yaml",
+        ],
         template=f"{workflow.basedir}/workflow/report/page.html",
         styles=f"{workflow.basedir}/workflow/report/page.css",
         program=f"{workflow.basedir}/workflow/report/page.js",

@@ -44,6 +44,8 @@ _WORDS = {
     ),
     "not testable": ("cannot be tested", "cannot be tested"),
 }
+#: Sections that figures belong to: those of the claims, and what goes beyond the paper.
+PICTURE_SECTIONS = {**SECTIONS, "multiverse": "How far the findings reach"}
 #: Level of the adjusted p-values at which a paired difference is counted.
 LEVEL = 0.05
 
@@ -131,7 +133,7 @@ def read_pictures(
     words = {Path(path).stem: Path(path) for path in captions}
     pictures = []
     for name, entry in listed.items():
-        if entry["section"] not in SECTIONS:
+        if entry["section"] not in PICTURE_SECTIONS:
             raise TableError(f"figure {name!r}: unknown section {entry['section']!r}")
         for kind, found in (("image", by_name), ("caption", words)):
             if name not in found or not found[name].exists():
@@ -471,6 +473,7 @@ def render_page(template: str | Path, **content: Any) -> str:
     program = Markup(path.with_suffix(".js").read_text(encoding="utf-8"))
     return environment.get_template(path.name).render(
         sections=SECTIONS,
+        picture_sections=PICTURE_SECTIONS,
         verdicts=VERDICTS,
         outcomes=OUTCOMES,
         styles=styles,
