@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from embedalloc.streams import stream
 from embedalloc.study import exp1, exp2, exp3
 from embedalloc.study.claims import CLAIMS
 from embedalloc.study.claims.exp1 import exp1_findings
@@ -19,7 +20,6 @@ from embedalloc.study.heart_data import PATIENTS
 from embedalloc.study.heart_metrics import LOSSES
 from embedalloc.study.job import job
 from embedalloc.study.multiverse_summary import SHARES, share_words
-from embedalloc.study.streams import stream
 from embedalloc.study.table1 import PAIRED, TABLE
 from embedalloc.study.table1_audit import AUDIT
 from embedalloc.study.tables import Contract, read_table, read_tables, write_table

@@ -5,12 +5,12 @@ from typing import Any
 
 import pandas as pd
 
+from embedalloc.streams import stream
 from embedalloc.study.heart import Bench, split_patients, training_settings
 from embedalloc.study.heart_data import PATIENTS
 from embedalloc.study.heart_metrics import SCORES
 from embedalloc.study.job import job
 from embedalloc.study.plain_network import EpochSeconds, seconds_per_epoch
-from embedalloc.study.streams import stream
 from embedalloc.study.table1 import MODELS, TIMES
 from embedalloc.study.tables import read_table, write_table
 

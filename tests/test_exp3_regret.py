@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from embedalloc.streams import stream
 from embedalloc.study import exp3, exp3_regret, regret_table
-from embedalloc.study.streams import stream
 
 from .test_experiments import CONFIG, EXP3_SMALL
 

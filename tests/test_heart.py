@@ -9,6 +9,7 @@ import yaml
 from scipy import stats
 from sklearn import metrics as sk
 
+from embedalloc.streams import stream
 from embedalloc.study import heart
 from embedalloc.study.heart_data import (
     read_patients,
@@ -28,7 +29,6 @@ from embedalloc.study.heart_table import (
     t_interval,
 )
 from embedalloc.study.plain_network import train_plain
-from embedalloc.study.streams import stream
 from embedalloc.study.table1 import METRICS, MODELS, PAPER
 
 ROOT = Path(__file__).resolve().parents[1]

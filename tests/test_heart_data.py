@@ -11,6 +11,7 @@ import yaml
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
+from embedalloc.streams import stream
 from embedalloc.study import heart
 from embedalloc.study.heart_data import (
     _CSV_COLUMNS,
@@ -21,7 +22,6 @@ from embedalloc.study.heart_data import (
     read_patients,
 )
 from embedalloc.study.heart_preprocess import fit_preprocessor, stratified_split
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import TableError
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from embedalloc.streams import stream
 from embedalloc.study import exp2, exp3, heart, latent
 from embedalloc.study import multiverse as mv
 from embedalloc.study.cells import claims_cell, exp2_cell
@@ -38,7 +39,6 @@ from embedalloc.study.multiverse_summary import (
     variance_share,
     wilson,
 )
-from embedalloc.study.streams import stream
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from embedalloc.study.streams import stream
+from embedalloc.streams import stream
 
 
 def test_same_name_same_numbers_whatever_came_before():

@@ -9,6 +9,7 @@ import yaml
 
 import embedalloc
 from embedalloc.linear import Penalties, gradient, objective
+from embedalloc.streams import stream
 from embedalloc.study import (
     theory_allocation,
     theory_alternating,
@@ -16,7 +17,6 @@ from embedalloc.study import (
     theory_generalisation,
 )
 from embedalloc.study.cells import theory_cell
-from embedalloc.study.streams import stream
 
 CONFIG = yaml.safe_load((Path(__file__).resolve().parents[1] / "config.yaml").read_text())
 

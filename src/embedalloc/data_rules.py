@@ -13,8 +13,8 @@ import numpy as np
 
 from embedalloc.allocation import Allocation, integer_dimensions
 from embedalloc.from_cardinalities import allocate, useful_maximum
-from embedalloc.optimum import optimal_dimensions
 from embedalloc.problem import Constraints, Floats
+from embedalloc.response_curves import response_aware
 from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
 from embedalloc.screening import (
     FAILURES,
@@ -537,8 +537,8 @@ def decide_response_aware(case: Case, evidence: ResponseEvidence, budget: int) -
     def best(curves: Mapping[str, Floats]) -> Allocation:
         extended = {name: _reach(curve, case, name) for name, curve in curves.items()}
         constraints = case.limits.constraints(case.names, may_drop=True)
-        found = optimal_dimensions(case.cardinalities, budget, curves=extended, **constraints)
-        return replace(found, allocation_rule="response_aware", objective=None, lower_bound=None)
+        found = response_aware(case.cardinalities, budget, curves=extended, **constraints)
+        return replace(found, objective=None, lower_bound=None)
 
     together = {}
     for name in case.names:

@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from embedalloc.allocation import Allocation
-from embedalloc.command_line.layout import COLUMNS, bar
 from embedalloc.data_rules import Candidate, Limits, Outcome
 from embedalloc.screening import DropPath
 from embedalloc.tabular_data import FieldData, TaskKind
+from embedalloc.text_layout import COLUMNS, bar
 
 Verdict = Literal["matters", "does not matter", "cannot tell"]
 

@@ -207,7 +207,7 @@ def theory(*parts):
             "study/table1.py",
             PLOTS | {"score_heart": 1, "time_heart": 1, "tabulate_heart": 1},
         ),
-        ("study/streams.py", EXP1 | EXP2 | EXP3 | THEORY | PLOTS | HEART),
+        ("streams.py", EXP1 | EXP2 | EXP3 | THEORY | PLOTS | HEART),
         ("study/style.py", PLOTS),
         ("study/theory_allocation.py", theory("allocation")),
         ("linear.py", theory("alternating", "generalisation")),

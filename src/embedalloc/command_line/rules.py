@@ -2,8 +2,8 @@
 
 import click
 
-from embedalloc.command_line.layout import paragraph
 from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, THE_PAPER, RuleDescription
+from embedalloc.text_layout import paragraph
 
 _NEEDS = {
     "cardinalities": "needs cardinalities only",

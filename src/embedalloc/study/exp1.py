@@ -12,6 +12,7 @@ import pandas as pd
 
 from embedalloc.problem import Floats
 from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit, spectral_tails
+from embedalloc.streams import stream
 from embedalloc.study.latent import (
     LatentDraw,
     descending_eigh,
@@ -19,7 +20,6 @@ from embedalloc.study.latent import (
     response_weights,
     singular_value_law,
 )
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 #: Replications computed together: few enough for the cache; changes no number.

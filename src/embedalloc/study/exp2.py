@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.problem import Floats, Ints
+from embedalloc.streams import stream
 from embedalloc.study.latent import (
     LatentDraw,
     descending_eigh,
@@ -21,7 +22,6 @@ from embedalloc.study.latent import (
     mean_errors,
     singular_value_law,
 )
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 #: Replications computed together: few enough for the cache; changes no number.

@@ -16,6 +16,7 @@ from embedalloc.allocation import proposed_dimensions
 from embedalloc.heuristics import Leftover, proportional_dimensions
 from embedalloc.problem import BudgetProblem, Floats, Ints, build_problem
 from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit, spectral_tails
+from embedalloc.streams import stream
 from embedalloc.study.latent import (
     LatentDraw,
     descending_eigh,
@@ -23,7 +24,6 @@ from embedalloc.study.latent import (
     response_weights,
     singular_value_law,
 )
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 #: The paper's four rules, proposed first.

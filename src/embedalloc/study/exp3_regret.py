@@ -17,6 +17,7 @@ from embedalloc.optimum import optimal_dimensions
 from embedalloc.problem import BudgetProblem, Floats, Ints
 from embedalloc.response_curves import curves_from_moments, response_aware
 from embedalloc.spectra import fit_coefficient, spectral_tails
+from embedalloc.streams import stream
 from embedalloc.study.exp3 import (
     Replication,
     blind_allocations,
@@ -25,7 +26,6 @@ from embedalloc.study.exp3 import (
     informed_allocations,
     predictor_rows,
 )
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 #: The paper's four rules, its rivals with the leftover spent, then rules beyond the paper.

@@ -30,9 +30,9 @@ from embedalloc.network import (
 )
 from embedalloc.problem import Floats
 from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
+from embedalloc.streams import stream
 from embedalloc.study.heart_data import CATEGORICAL, NUMERIC
 from embedalloc.study.heart_preprocess import fit_preprocessor, stratified_split
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 #: Networks by how their dimensions are chosen.

@@ -15,10 +15,10 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from embedalloc.streams import stream
 from embedalloc.study.claims import OUTCOMES as CLAIM_OUTCOMES
 from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.ledger import Claim
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract, TableError
 
 KINDS = ("default", "single", "draw")

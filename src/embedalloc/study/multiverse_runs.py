@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from embedalloc.streams import stream
 from embedalloc.study import exp1, exp2, exp3, exp3_regret
 from embedalloc.study.cells import claims_settings, exp1_cell, exp2_cell, exp3_cell
 from embedalloc.study.claims.exp1 import exp1_findings
@@ -18,7 +19,6 @@ from embedalloc.study.claims.exp3 import exp3_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.multiverse import Point, Space, outcome_frame, outcome_rows, written
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 Findings = dict[str, dict[str, Finding]]

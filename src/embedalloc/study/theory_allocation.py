@@ -10,8 +10,8 @@ from embedalloc.allocation import continuous_dimensions, integer_dimensions
 from embedalloc.optimum import optimal_dimensions
 from embedalloc.problem import Floats, Ints
 from embedalloc.spectra import fit_coefficient, spectral_tails
+from embedalloc.streams import stream
 from embedalloc.study.latent import singular_value_law
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 SOLUTIONS = ("closed_form", "projection", "optimum")

@@ -11,7 +11,7 @@ from scipy.special import expit
 from embedalloc.alternating import AlternatingFit, fit_alternating, initial_parameters
 from embedalloc.convex import global_optimality_residual
 from embedalloc.linear import Loss, Parameters, Penalties, Sample, rotate
-from embedalloc.study.streams import stream
+from embedalloc.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 LOSSES: tuple[Loss, ...] = get_args(Loss)

@@ -8,8 +8,8 @@ import pandas as pd
 
 from embedalloc.approximation import approximation_errors
 from embedalloc.problem import Floats
+from embedalloc.streams import stream
 from embedalloc.study.latent import draw_matrix, singular_value_law
-from embedalloc.study.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 BALANCES = ("balanced", "imbalanced")

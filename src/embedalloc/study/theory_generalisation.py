@@ -13,7 +13,7 @@ from embedalloc.generalisation import (
     fit_gap_scaling,
     measure_gap,
 )
-from embedalloc.study.streams import stream
+from embedalloc.streams import stream
 from embedalloc.study.tables import Column, Contract
 
 # NOTE[PAPER] generalisation-loss: Theorem 2 asks for a loss within [0, 1], Theorem 1's example is

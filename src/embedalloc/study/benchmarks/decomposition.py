@@ -14,9 +14,9 @@ from sklearn.utils.extmath import randomized_svd
 
 from embedalloc.problem import Floats
 from embedalloc.spectra import singular_values_by_rows
+from embedalloc.streams import stream
 from embedalloc.study.benchmarks.measure import OURS, Case, Contestant, require_close
 from embedalloc.study.benchmarks.summary import PEAK, PRODUCT
-from embedalloc.study.streams import stream
 
 #: The Gram matrix squares the singular values, which leaves about eight digits of the largest.
 TOLERANCE = 1e-7

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from embedalloc.allocation import continuous_dimensions, integer_dimensions
 from embedalloc.optimum import optimal_dimensions
 from embedalloc.problem import Floats, Ints
+from embedalloc.streams import stream
 from embedalloc.study.benchmarks import naive
 from embedalloc.study.benchmarks.measure import (
     OURS,
@@ -23,7 +24,6 @@ from embedalloc.study.benchmarks.measure import (
     DisagreementError,
     require_close,
 )
-from embedalloc.study.streams import stream
 
 #: SLSQP stops when its objective changes by less than this.
 LOOSE = 1e-4

@@ -13,6 +13,7 @@ import numpy as np
 from joblib.externals.loky import get_reusable_executor
 
 from embedalloc.problem import Floats
+from embedalloc.streams import stream
 from embedalloc.study import exp1, exp2
 from embedalloc.study.benchmarks.literal import (
     Decompose,
@@ -26,7 +27,6 @@ from embedalloc.study.benchmarks.literal import (
 )
 from embedalloc.study.benchmarks.measure import OURS, Case, Contestant, require_close
 from embedalloc.study.latent import LatentDraw, draw_counts, draw_latents, singular_value_law
-from embedalloc.study.streams import stream
 
 Settings = Mapping[str, Any]
 Errors = dict[str, Floats]

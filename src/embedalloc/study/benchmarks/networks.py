@@ -33,6 +33,7 @@ from embedalloc.network import (
     train,
 )
 from embedalloc.problem import Floats, Ints
+from embedalloc.streams import stream
 from embedalloc.study.benchmarks.measure import (
     OURS,
     Case,
@@ -43,7 +44,6 @@ from embedalloc.study.benchmarks.measure import (
 )
 from embedalloc.study.benchmarks.patients import CARDINALITIES, NUMERIC, SQUARE_ROOT, heart_like
 from embedalloc.study.plain_network import PlainNetwork, adam_for, tensors
-from embedalloc.study.streams import stream
 
 PROCESSES = "ours, two processes"
 ONE_HOT = "one-hot"

@@ -12,10 +12,10 @@ import numpy as np
 from embedalloc.heuristics import cardinality, equal, proposed, spectral_mass
 from embedalloc.problem import Floats
 from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
+from embedalloc.streams import stream
 from embedalloc.study import exp3
 from embedalloc.study.benchmarks.literal import exp3_errors_by_formula
 from embedalloc.study.benchmarks.measure import OURS, Case, Contestant, require_close
-from embedalloc.study.streams import stream
 
 Settings = Mapping[str, Any]
 #: Two ways to solve the same normal equations.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from embedalloc.problem import Floats
 from embedalloc.spectra import singular_values_by_rows
+from embedalloc.streams import stream
 from embedalloc.study.benchmarks.measure import OURS, Case, Contestant, require_close
-from embedalloc.study.streams import stream
 
 #: Squaring leaves about eight digits of the largest value of a table.
 TOLERANCE = 1e-6
