@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from embedalloc import EmbeddingAllocator
-from embedalloc.data_rules import rule_names, set_limits
+from embedalloc.data_case import set_limits
+from embedalloc.data_rules import rule_names
 from embedalloc.estimator import automatic_budgets, find_categorical
 from embedalloc.problem import BudgetError
 from embedalloc.report import SMALLEST_HEADROOM, judge

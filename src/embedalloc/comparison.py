@@ -14,14 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from embedalloc.data_rules import (
-    Case,
-    Outcome,
-    cardinality_dimensions,
-    data_rule,
-    make_case,
-    set_limits,
-)
+from embedalloc.data_case import Case, Outcome, cardinality_dimensions, make_case, set_limits
+from embedalloc.data_rules import data_rule
 from embedalloc.problem import Floats, build_problem
 from embedalloc.screening import sample_rows, split_rows
 from embedalloc.tabular_data import FieldData, find_task, learn_encoding

@@ -19,15 +19,8 @@ from sklearn.utils.validation import (
 
 from embedalloc.allocation import Allocation
 from embedalloc.budget import select_budget
-from embedalloc.data_rules import (
-    Case,
-    DataRule,
-    Limits,
-    Outcome,
-    data_rule,
-    make_case,
-    set_limits,
-)
+from embedalloc.data_case import Case, Limits, Outcome, make_case, set_limits
+from embedalloc.data_rules import DataRule, data_rule
 from embedalloc.memory import parse_budget
 from embedalloc.problem import build_problem, whole_number
 from embedalloc.report import Report, write_report

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from embedalloc.allocation import Allocation
-from embedalloc.data_rules import Candidate, Limits, Outcome
+from embedalloc.data_case import Candidate, Limits, Outcome
 from embedalloc.screening import DropPath
 from embedalloc.tabular_data import FieldData, TaskKind
 from embedalloc.text_layout import COLUMNS, bar
