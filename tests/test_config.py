@@ -120,6 +120,12 @@ def test_the_default_configuration_is_valid():
             "it must be at least 500000",
         ),
         (
+            ("multiverse", "scale"),
+            10**6,
+            "multiverse.exp3.points_per_job: 20 makes 3,000,000 jobs of each kind, but 2,000 must "
+            "do; it must be at least 30000",
+        ),
+        (
             ("exp3", "budgets"),
             [300, 10**9],
             "theory.allocation.budget_step: 10 makes 99,999,970 budgets between the smallest",

@@ -128,16 +128,20 @@ def continuous_dimensions(
         bad = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
         if bad.size:
             raise ValueError(f"{what} {bad[0] + 1} is {values[bad[0]]}; it must be above 0")
+    return _theorem_3(a, n, budget)
+
+
+def _theorem_3(a: Floats, n: Floats | Ints, budget: float) -> Floats:
     # Only ratios of the coefficients matter; dividing first keeps extreme ones in range.
-    root = np.sqrt(a / a.max())
-    return budget * (root / np.sqrt(n)) / (root * np.sqrt(n)).sum()
+    root, size_root = np.sqrt(a / a.max()), np.sqrt(n)
+    return budget * (root / size_root) / (root * size_root).sum()
 
 
 def whole_dimensions_below(targets: Floats, problem: BudgetProblem) -> Ints:
     """Round the targets down to permitted dimensions, to no less than the minimum."""
     forgiving = targets + WHOLE_NUMBER_TOLERANCE * np.maximum(targets, 1.0)
     steps = np.floor(forgiving / problem.step).astype(np.int64)
-    return np.clip(steps * problem.step, problem.lower, problem.upper)
+    return np.minimum(np.maximum(steps * problem.step, problem.lower), problem.upper)
 
 
 def integer_dimensions(
@@ -222,8 +226,7 @@ def proposed_dimensions(problem: BudgetProblem, a: Floats) -> Ints:
     free = ~problem.fixed
     targets = problem.lower.astype(np.float64)
     if free.any():
-        shared = problem.shared_budget
-        targets[free] = continuous_dimensions(a[free], problem.costs[free], shared)
+        targets[free] = _theorem_3(a[free], problem.costs[free], problem.shared_budget)
     priority = ReductionPerParameter(a, problem.costs, problem.step)
     rounded = whole_dimensions_below(targets, problem)
     # NOTE[PAPER] integer-projection: Algorithm 1 projects onto the budget without saying how.

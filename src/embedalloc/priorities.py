@@ -107,14 +107,14 @@ def give_back(dimensions: Ints, problem: BudgetProblem, priority: Priority) -> I
 
     The caller makes sure that the lower bounds are affordable, so this always ends.
     """
+    if problem.cost_of(dimensions) <= problem.budget:
+        return dimensions
     dimensions = _give_back_together(dimensions, problem, priority)
     excess = problem.cost_of(dimensions) - problem.budget
     kept, step = dimensions.tolist(), problem.step
     value, costs, lower = priority.value_of(), problem.costs.tolist(), problem.lower.tolist()
-    heap = []
-    if excess > 0:
-        heap = [(value(j, d - step), j) for j, d in enumerate(kept) if d - step >= lower[j]]
-        heapq.heapify(heap)
+    heap = [(value(j, d - step), j) for j, d in enumerate(kept) if d - step >= lower[j]]
+    heapq.heapify(heap)
     while excess > 0:
         _, j = heapq.heappop(heap)
         kept[j] -= step
@@ -130,11 +130,10 @@ def spend(dimensions: Ints, problem: BudgetProblem, priority: Priority) -> Ints:
     A step that does not fit now never will, because the leftover only shrinks; its predictor is
     done. Ties go to the predictor that comes first.
     """
-    while (is_open := _can_grow(dimensions, problem)).any():
-        further = _spend_together(dimensions, problem, priority, is_open)
-        if further is not dimensions:
-            is_open = _can_grow(further, problem)
-        dimensions = _spend_one_by_one(further, problem, priority, is_open)
+    done = False
+    while not done:
+        dimensions = _spend_together(dimensions, problem, priority)
+        dimensions, done = _spend_one_by_one(dimensions, problem, priority)
     return dimensions
 
 
@@ -146,17 +145,20 @@ def _can_grow(dimensions: Ints, problem: BudgetProblem) -> NDArray[np.bool_]:
 
 
 def _spend_one_by_one(
-    dimensions: Ints, problem: BudgetProblem, priority: Priority, is_open: NDArray[np.bool_]
-) -> Ints:
-    """Take steps from a heap; after about two per predictor return, for steps taken together."""
-    indices = np.flatnonzero(is_open).tolist()
+    dimensions: Ints, problem: BudgetProblem, priority: Priority
+) -> tuple[Ints, bool]:
+    """Take steps from a heap; after about two per predictor return, for steps taken together.
+
+    Returns the dimensions and whether no step is left that fits.
+    """
+    indices = np.flatnonzero(_can_grow(dimensions, problem)).tolist()
     taken, step = dimensions.tolist(), problem.step
     value, upper = priority.value_of(), problem.upper.tolist()
     prices = (problem.costs * step).tolist()
     leftover = problem.budget - problem.cost_of(dimensions)
     heap = [(-value(j, taken[j]), j) for j in indices]
     heapq.heapify(heap)
-    for _ in range(2 * len(heap) + 1000):
+    for _ in range(_quick_steps(problem)):
         if not heap:
             break
         _, j = heapq.heappop(heap)
@@ -166,18 +168,24 @@ def _spend_one_by_one(
         leftover -= prices[j]
         if taken[j] + step <= upper[j]:
             heapq.heappush(heap, (-value(j, taken[j]), j))
-    return np.array(taken, dtype=np.int64)
+    return np.array(taken, dtype=np.int64), not heap
 
 
-def _spend_together(
-    dimensions: Ints, problem: BudgetProblem, priority: Priority, is_open: NDArray[np.bool_]
-) -> Ints:
+def _quick_steps(problem: BudgetProblem) -> int:
+    """Return as many steps as a heap alone takes quickly."""
+    return 4 * len(problem.costs) + 1000
+
+
+def _spend_together(dimensions: Ints, problem: BudgetProblem, priority: Priority) -> Ints:
     """Take all steps worth more than a threshold, as low a threshold as the budget allows."""
     leftover = problem.budget - problem.cost_of(dimensions)
     prices = problem.costs * problem.step
+    if leftover <= _quick_steps(problem) * int(prices.min()):
+        return dimensions
+    is_open = _can_grow(dimensions, problem)
     affordable = dimensions + problem.step * (leftover // prices)
     ceiling = np.where(is_open, np.minimum(problem.upper, affordable), dimensions)
-    if _few_steps(dimensions, ceiling, problem.step):
+    if _few_steps(dimensions, ceiling, problem):
         return dimensions
 
     def after(threshold: float) -> Ints:
@@ -201,7 +209,7 @@ def _spend_together(
 def _give_back_together(dimensions: Ints, problem: BudgetProblem, priority: Priority) -> Ints:
     """Give back all steps worth at most a threshold, if that leaves the budget exceeded."""
     floor = np.minimum(problem.lower, dimensions)
-    if problem.cost_of(dimensions) <= problem.budget or _few_steps(floor, dimensions, problem.step):
+    if _few_steps(floor, dimensions, problem):
         return dimensions
 
     def after(threshold: float) -> Ints:
@@ -218,9 +226,10 @@ def _give_back_together(dimensions: Ints, problem: BudgetProblem, priority: Prio
     )
 
 
-def _few_steps(low: Ints, high: Ints, step: int) -> bool:
+def _few_steps(low: Ints, high: Ints, problem: BudgetProblem) -> bool:
     """Tell whether a heap alone is quick enough."""
-    return float((high - low).astype(np.float64).sum()) / step <= 4 * len(low) + 1000
+    steps = float((high - low).astype(np.float64).sum()) / problem.step
+    return steps <= _quick_steps(problem)
 
 
 def _steps_above(threshold: float, priority: Priority, low: Ints, high: Ints, step: int) -> Ints:

@@ -6,6 +6,7 @@ multiple of the dimensions are checked in one place and mean the same everywhere
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, TypedDict
 
@@ -68,7 +69,7 @@ class BudgetProblem:
     step: int
     budget: int
 
-    @property
+    @cached_property
     def shared_budget(self) -> int:
         """What is left of the budget once the fixed predictors are paid."""
         return self.budget - self.cost_of(np.where(self.fixed, self.lower, 0))

@@ -4,7 +4,8 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -168,17 +169,25 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _too_many_jobs(config: Mapping[str, Any]) -> Iterator[str]:
-    for name, total, per_job in (
-        ("exp1", "replications", "replications_per_job"),
-        ("exp2", "replications", "replications_per_job"),
-        ("exp3", "replications", "replications_per_job"),
-        ("heart", "splits", "splits_per_job"),
-    ):
-        jobs = -(-config[name][total] // config[name][per_job])
+    multiverse = config["multiverse"]
+    # Where the size of a job stands, and how much there is to do.
+    work = [
+        (f"{name}.replications_per_job", config[name]["replications"])
+        for name in ("exp1", "exp2", "exp3")
+    ]
+    work.append(("heart.splits_per_job", config["heart"]["splits"]))
+    for name in ("exp1", "exp2", "exp3", "heart"):
+        draws = multiverse["scale"] * multiverse[name]["draws"]
+        work.append((f"multiverse.{name}.points_per_job", draws))
+    draws = multiverse["scale"] * multiverse["exp3"]["draws"]
+    work.append(("multiverse.regret.draws_per_job", draws))
+    for place, total in work:
+        per_job = reduce(getitem, place.split("."), config)
+        jobs = -(-total // per_job)
         if jobs > MAX_JOBS:
             yield (
-                f"{name}.{per_job}: {config[name][per_job]} makes {jobs:,} jobs of each kind, but "
-                f"{MAX_JOBS:,} must do; it must be at least {-(-config[name][total] // MAX_JOBS)}"
+                f"{place}: {per_job} makes {jobs:,} jobs of each kind, but "
+                f"{MAX_JOBS:,} must do; it must be at least {-(-total // MAX_JOBS)}"
             )
 
 

@@ -23,7 +23,7 @@ from embedalloc.study.latent import (
 from embedalloc.study.tables import Column, Contract
 
 #: Replications computed together: few enough for the cache; changes no number.
-STACK = 20
+STACK = 10
 
 _DESIGN = Column("text", "spectral design")
 _REPLICATION = Column("integer", "Monte Carlo replication", low=0)

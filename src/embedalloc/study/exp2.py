@@ -25,7 +25,7 @@ from embedalloc.study.latent import (
 from embedalloc.study.tables import Column, Contract
 
 #: Replications computed together: few enough for the cache; changes no number.
-STACK = 20
+STACK = 10
 
 PROFILES = Contract(
     "exp2_profiles",

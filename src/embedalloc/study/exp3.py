@@ -6,6 +6,7 @@ an allocation only selects which leading features the read-out may use.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,8 @@ from embedalloc.study.tables import Column, Contract
 
 #: The paper's four rules, proposed first.
 ALLOCATION_RULES = ("proposed", "equal", "cardinality", "spectral_mass")
-#: Replications whose rows are held as dictionaries at once.
-STACK = 100
+#: Replications whose read-outs are solved together; more would only take more memory.
+STACK = 25
 LEFTOVERS: tuple[Leftover, ...] = ("floored", "spent")
 
 #: Dimensions by (allocation rule, leftover).
@@ -170,21 +171,30 @@ def _simulate_some(
     blind: Sequence[tuple[BudgetProblem, Choice]],
     replications: range,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the rows of a few replications; as frames they take little memory."""
-    performance, predictors = [], []
+    """Return the rows of a few replications, whose read-outs are solved together."""
     rngs = [stream(seed, "exp3", observations, replication) for replication in replications]
-    samples = draw_samples(settings, observations, rngs)
-    for replication, sample in zip(replications, samples, strict=True):
-        drawn = _summarised(sample, settings)
-        place = {"observations": observations, "replication": replication}
-        about = predictor_rows(drawn, settings["coefficient_fit"], settings["spectral_mass"])
-        chosen = {
-            problem.budget: informed_allocations(problem, about) | choice
+    drawn = [_summarised(sample, settings) for sample in draw_samples(settings, observations, rngs)]
+    about = [
+        predictor_rows(one, settings["coefficient_fit"], settings["spectral_mass"]) for one in drawn
+    ]
+    chosen = [
+        {
+            (problem.budget, *key): dimensions
             for problem, choice in blind
+            for key, dimensions in (informed_allocations(problem, known) | choice).items()
         }
-        predictors += [place | row for row in about]
-        performance += [place | row for row in _performance_rows(drawn, chosen, settings)]
-    return pd.DataFrame(performance), pd.DataFrame(predictors)
+        for known in about
+    ]
+    # Equal allocations are evaluated once.
+    different = [sorted(set(choices.values())) for choices in chosen]
+    errors = evaluate_each(drawn, different, settings["ridge"])
+    sizes = [predictor["cardinality"] for predictor in settings["predictors"]]
+    performance = [
+        _performance_rows(*each, sizes) for each in zip(chosen, different, errors, strict=True)
+    ]
+    return _framed(performance, observations, replications), _framed(
+        about, observations, replications
+    )
 
 
 def draw_replication(
@@ -380,19 +390,33 @@ def evaluate(
     One entry per allocation: the expected squared error (risk), that on the test sample, and
     the expected squared error if beta were known.
     """
-    used = _selected(drawn, chosen)
+    (errors,) = evaluate_each([drawn], [chosen], ridge)
+    return errors
+
+
+def evaluate_each(
+    drawn: Sequence[Replication], chosen: Sequence[Sequence[Sequence[int]]], ridge: float
+) -> list[dict[str, Floats]]:
+    """Return what `evaluate` does, for each replication with its own allocations."""
+    used = [_selected(one, allocations) for one, allocations in zip(drawn, chosen, strict=True)]
     weights = _readout_weights(drawn, used, ridge)
+    return [_errors(*each) for each in zip(drawn, used, weights, strict=True)]
+
+
+def _errors(drawn: Replication, used: NDArray[np.bool_], weights: Floats) -> dict[str, Floats]:
     intercepts = drawn.response_mean - (weights * drawn.feature_means).sum(axis=1)
     deviations = _deviations(drawn, weights)
-    residuals = intercepts[:, None] - drawn.test_noise
+    residuals = intercepts - drawn.test_noise[:, None]
     part = np.empty_like(residuals)
     for deviation, cells in zip(deviations, drawn.test_categories, strict=True):
-        residuals += np.take(deviation, cells, axis=1, out=part, mode="clip")
+        # A row per category, so that a test row picks neighbours in memory.
+        by_category = np.ascontiguousarray(deviation.T)
+        residuals += np.take(by_category, cells, axis=0, out=part, mode="clip")
     known = _deviations(drawn, np.where(used, drawn.known_weights, 0.0))
     return {
         "risk": _risk(drawn, deviations, intercepts),
-        "test_mse": np.square(residuals, out=residuals).mean(axis=1),
-        "risk_known": _risk(drawn, known, np.zeros(len(chosen))),
+        "test_mse": np.square(residuals, out=residuals).mean(axis=0),
+        "risk_known": _risk(drawn, known, np.zeros(len(used))),
     }
 
 
@@ -404,23 +428,28 @@ def _selected(drawn: Replication, chosen: Sequence[Sequence[int]]) -> NDArray[np
     return place < np.asarray(chosen)[:, owner]
 
 
-def _readout_weights(drawn: Replication, used: NDArray[np.bool_], ridge: float) -> Floats:
+def _readout_weights(
+    drawn: Sequence[Replication], used: Sequence[NDArray[np.bool_]], ridge: float
+) -> list[Floats]:
     """Return least-squares weights, zero for unused features; the intercept is free.
 
     The ridge is a share of the mean diagonal of the Gram matrix of the features in use. Systems
     of the same size are solved in one call, each by itself.
     """
     # NOTE[PAPER] exp3-readout: the paper does not say how y is predicted.
-    weights, sizes = np.zeros(used.shape), used.sum(axis=1)
+    grams, moments = (np.stack([getattr(one, name) for one in drawn]) for name in ("gram", "moment"))
+    owner = np.repeat(np.arange(len(drawn)), [len(mine) for mine in used])
+    selected = np.concatenate(used)
+    weights, sizes = np.zeros(selected.shape), selected.sum(axis=1)
     for size in np.unique(sizes):
         rows = np.flatnonzero(sizes == size)
-        features = np.nonzero(used[rows])[1].reshape(len(rows), size)
-        blocks = drawn.gram[features[:, :, None], features[:, None, :]]
+        whose, features = owner[rows], np.nonzero(selected[rows])[1].reshape(len(rows), size)
+        blocks = grams[whose[:, None, None], features[:, :, None], features[:, None, :]]
         diagonals = np.einsum("...ii->...i", blocks)  # a view
         diagonals += ridge * diagonals.sum(axis=-1, keepdims=True) / size
-        solved = np.linalg.solve(blocks, drawn.moment[features][..., None])
+        solved = np.linalg.solve(blocks, moments[whose[:, None], features][..., None])
         weights[rows[:, None], features] = solved[..., 0]
-    return weights
+    return np.split(weights, np.cumsum([len(mine) for mine in used])[:-1])
 
 
 def _deviations(drawn: Replication, weights: Floats) -> list[Floats]:
@@ -448,22 +477,32 @@ def _risk(drawn: Replication, deviations: Sequence[Floats], intercepts: Floats) 
 
 
 def _performance_rows(
-    drawn: Replication, chosen: Mapping[int, Choice], settings: Mapping[str, Any]
+    chosen: Mapping[tuple[int, str, str], tuple[int, ...]],
+    different: Sequence[tuple[int, ...]],
+    errors: Mapping[str, Floats],
+    sizes: Sequence[int],
 ) -> list[dict[str, Any]]:
-    """Return one row per budget, rule and leftover; equal allocations are evaluated once."""
-    different = sorted({dimensions for choice in chosen.values() for dimensions in choice.values()})
-    errors = evaluate(drawn, different, settings["ridge"])
-    position = {dimensions: i for i, dimensions in enumerate(different)}
-    sizes = [predictor["cardinality"] for predictor in settings["predictors"]]
-    return [
-        {
-            "budget": budget,
-            "allocation_rule": rule,
-            "leftover": leftover,
+    """Return one row per budget, rule and leftover, from the errors of the different allocations."""
+    found = {name: values.tolist() for name, values in errors.items()}
+    evaluated = {
+        dimensions: {
             "dimensions": "-".join(map(str, dimensions)),
-            "cost": int(np.dot(sizes, dimensions)),
-            **{name: float(values[position[dimensions]]) for name, values in errors.items()},
+            "cost": sum(map(mul, sizes, dimensions)),
+            **{name: values[i] for name, values in found.items()},
         }
-        for budget, choice in chosen.items()
-        for (rule, leftover), dimensions in choice.items()
+        for i, dimensions in enumerate(different)
+    }
+    return [
+        {"budget": budget, "allocation_rule": rule, "leftover": leftover, **evaluated[dimensions]}
+        for (budget, rule, leftover), dimensions in chosen.items()
     ]
+
+
+def _framed(
+    rows: Sequence[Sequence[dict[str, Any]]], observations: int, replications: range
+) -> pd.DataFrame:
+    """Put the replications' rows together, each with its place in front."""
+    frame = pd.DataFrame([row for mine in rows for row in mine])
+    frame.insert(0, "observations", observations)
+    frame.insert(1, "replication", np.repeat(replications, [len(mine) for mine in rows]))
+    return frame
