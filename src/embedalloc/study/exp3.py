@@ -192,8 +192,9 @@ def _simulate_some(
     performance = [
         _performance_rows(*each, sizes) for each in zip(chosen, different, errors, strict=True)
     ]
-    return _framed(performance, observations, replications), _framed(
-        about, observations, replications
+    return (
+        _framed(performance, observations, replications),
+        _framed(about, observations, replications),
     )
 
 
@@ -437,7 +438,8 @@ def _readout_weights(
     of the same size are solved in one call, each by itself.
     """
     # NOTE[PAPER] exp3-readout: the paper does not say how y is predicted.
-    grams, moments = (np.stack([getattr(one, name) for one in drawn]) for name in ("gram", "moment"))
+    grams = np.stack([one.gram for one in drawn])
+    moments = np.stack([one.moment for one in drawn])
     owner = np.repeat(np.arange(len(drawn)), [len(mine) for mine in used])
     selected = np.concatenate(used)
     weights, sizes = np.zeros(selected.shape), selected.sum(axis=1)
@@ -482,7 +484,7 @@ def _performance_rows(
     errors: Mapping[str, Floats],
     sizes: Sequence[int],
 ) -> list[dict[str, Any]]:
-    """Return one row per budget, rule and leftover, from the errors of the different allocations."""
+    """Return one row per budget, rule and leftover, from the errors of different allocations."""
     found = {name: values.tolist() for name, values in errors.items()}
     evaluated = {
         dimensions: {
