@@ -34,6 +34,7 @@ from embedalloc.study.multiverse_summary import (
     SHARES,
     as_markdown,
     effects,
+    overturn_words,
     share_words,
     shares,
     variance_share,
@@ -65,6 +66,16 @@ def test_every_single_change_but_a_reading_changes_the_configuration(name):
         (changed,) = space.changes(setting)
         is_reading = next(c.reading for c in space.choices if c.name == changed)
         assert (space.block(CONFIG[name], setting) == CONFIG[name]) == is_reading
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_pairs_are_all_combinations_of_two_changes(name):
+    space = SPACES[name]
+    alternatives = [len(choice.options) - 1 for choice in space.choices]
+    pairs = space.pairs()
+    assert len(pairs) == (sum(alternatives) ** 2 - sum(n**2 for n in alternatives)) // 2
+    assert len({mv.written(setting) for setting in pairs}) == len(pairs)
+    assert all(len(space.changes(setting)) == 2 for setting in pairs)
 
 
 def test_every_single_change_is_a_valid_configuration():
@@ -99,10 +110,10 @@ def test_draws_are_named_and_every_value_comes_up():
 
 def test_more_draws_only_add_points():
     space = SPACES["exp1"]
-    few = mv.points(space, 1, draws=3, repeated=2, repetitions=2)
-    many = mv.points(space, 1, draws=9, repeated=2, repetitions=2)
+    few = mv.points(space, 1, pairs=True, draws=3, repeated=2, repetitions=2)
+    many = mv.points(space, 1, pairs=True, draws=9, repeated=2, repetitions=2)
     assert many[: len(few)] == few
-    assert len(few) == 3 + len(space.singles()) + 2 * 3 + 1
+    assert len(few) == 3 + len(space.singles()) + len(space.pairs()) + 2 * 3 + 1
     assert len({(p.kind, p.number, p.repeat) for p in many}) == len(many)
     assert len({p.seed for p in many if p.kind == "draw"}) == 9 + 2 * 2
 
@@ -145,7 +156,7 @@ def test_mistakes_in_the_space_are_named(tmp_path):
 def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     """The config edited key by key, simulated in parts as the rules do, judged by the ledger."""
     space = SPACES["exp2"]
-    point = next(p for p in mv.points(space, 3, draws=40, repeated=0, repetitions=0)
+    point = next(p for p in mv.points(space, 3, pairs=False, draws=40, repeated=0, repetitions=0)
                  if p.kind == "draw" and p.setting["split"] == "literal"
                  and p.setting["decay"] == "k^-1")  # fmt: skip
     config = copy.deepcopy(CONFIG)
@@ -206,7 +217,7 @@ def test_heart_points_run_and_share_their_seed():
 
 def test_regret_of_draws():
     space = SPACES["exp3"]
-    chosen = [p for p in mv.points(space, 2, draws=2, repeated=0, repetitions=0)
+    chosen = [p for p in mv.points(space, 2, pairs=False, draws=2, repeated=0, repetitions=0)
               if p.kind == "draw"]  # fmt: skip
     block = CONFIG["exp3"] | {"budgets": [300, 1000]}
     frame = regret_of_points(space, chosen, block=block, replications=2)
@@ -344,6 +355,29 @@ def test_shares_and_overturning_changes_by_hand():
     kept = table[~((table["kind"] == "single") & (table["outcome"] == "fails"))]
     again = shares(kept, spaces, CLAIMS).iloc[0]
     assert (again["overturning"], again["fewest"]) == (0, 1)
-    assert "none of 1 single changes; 1 changes do: rank 40 (partly)" in as_markdown(
+    assert "none of 1 single changes; a draw with 1 changes: rank 40 (partly)" in as_markdown(
         shares(kept, spaces, CLAIMS), choices
     )
+
+
+def test_pairs_come_before_draws_and_long_lists_are_cut():
+    pairs = [
+        ("pair", i, 0, {"rank": "10", "scale": str(i)}, "fails" if i else "holds")
+        for i in range(14)
+    ]
+    runs = [
+        ("default", 0, 0, {}, "holds"),
+        ("single", 0, 0, {"rank": "10"}, "holds"),
+        ("draw", 0, 0, {"scale": "20"}, "fails"),
+    ]
+    spaces = {"exp2": SPACES["exp2"]}
+    row = shares(outcome_table(runs + pairs), spaces, CLAIMS).iloc[0]
+    assert (row["pairs"], row["overturning_pairs"], row["fewest"]) == (14, 13, 2)
+    words = overturn_words(row)
+    assert words.startswith("none of 1 single changes; 13 of 14 pairs: rank 10, scale 1 (fails); ")
+    assert words.endswith("rank 10, scale 12 (fails); and 1 more")
+    row = shares(outcome_table(runs + pairs[:1]), spaces, CLAIMS).iloc[0]
+    expected = (
+        "none of 1 single changes and none of 1 pairs; a draw with 1 changes: scale 20 (fails)"
+    )
+    assert overturn_words(row) == expected

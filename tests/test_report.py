@@ -179,7 +179,8 @@ def test_shares_of_settings_stand_beside_the_verdicts(tmp_path, page):
             {
                 "claim": "exp1-1-0", "experiment": "exp1", "statement": "s", "default": "holds",
                 "draws": 40, **share, "repetitions": 2, "same": 1.0, "singles": 9,
-                "overturning": 0, "fewest": 0, "overturned_by": "",
+                "overturning": 0, "pairs": 0, "overturning_pairs": 0, "fewest": 0,
+                "overturned_by": "",
             }
         ]
     )  # fmt: skip

@@ -1,7 +1,7 @@
 # How far the findings reach: random settings, the oracle in Experiment 3 and rules beyond the paper
 # reads:  workflow/{multiverse,claims}.yaml, config multiverse and the blocks of the experiments
 # writes: results/multiverse/{experiment}/outcomes{part}.parquet, regret{part}.parquet,
-#         shares.parquet, choices.parquet, overturns.parquet; results/exp3_regret/n{n}.parquet
+#         shares.parquet, choices.parquet; results/exp3_regret/n{n}.parquet
 #         figures/multiverse.md, multiverse_curves, multiverse_choices, exp3_regret (pdf, png, md)
 
 from embedalloc.study.multiverse import read_spaces

@@ -1,11 +1,13 @@
 """The multiverse: all settings that the paper leaves open, and points of that space.
 
 `workflow/multiverse.yaml` lists the open choices with their plausible values. A setting takes one
-value of each. Three kinds of points are computed: the default setting, every single change of it,
-and random draws, some of them again with other seeds to show the noise of a verdict itself.
+value of each. Four kinds of points are computed: the default setting, every single change of it,
+every pair of changes where that is not too much, and random draws, some of them again with other
+seeds to show the noise of a verdict itself.
 """
 
 import copy
+import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -21,7 +23,7 @@ from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.tables import Column, Contract, TableError
 
-KINDS = ("default", "single", "draw")
+KINDS = ("default", "single", "pair", "draw")
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
 
@@ -29,7 +31,7 @@ OUTCOMES = Contract(
     "multiverse_outcomes",
     {
         "experiment": Column("text", "part of the study"),
-        "kind": Column("text", "default, one change of it, or random draw", values=KINDS),
+        "kind": Column("text", "default, one or two changes of it, or random draw", values=KINDS),
         "number": Column("integer", "number within its kind", low=0),
         "repeat": Column("integer", "0, or the number of the repetition", low=0),
         "seed": Column("integer", "seed of the simulation", low=0),
@@ -94,6 +96,15 @@ class Space:
             for choice in self.choices
             for label in choice.options
             if label != choice.default
+        ]
+
+    def pairs(self) -> list[dict[str, str]]:
+        """Return every setting that differs from the default in two choices."""
+        return [
+            one | {name: other[name]}
+            for one, other in itertools.combinations(self.singles(), 2)
+            for name in self.changes(other)
+            if name not in self.changes(one)
         ]
 
     def draw(self, seed: int, number: int) -> dict[str, str]:
@@ -189,16 +200,20 @@ def _put(node: Any, path: Sequence[str | int], value: Any, place: str) -> None:
         node[step] = value
 
 
-def points(space: Space, seed: int, *, draws: int, repeated: int, repetitions: int) -> list[Point]:
+def points(
+    space: Space, seed: int, *, pairs: bool, draws: int, repeated: int, repetitions: int
+) -> list[Point]:
     """Return all runs of one experiment; more draws only add to the end of the list.
 
-    The default and its single changes share the configuration's seed, so that only the change
+    The default and its changes share the configuration's seed, so that only the change
     makes a difference. Every draw has a seed of its own.
 
     Parameters
     ----------
     space, seed
         Open choices and the configuration's seed.
+    pairs
+        Whether every pair of changes is run.
     draws
         Number of random settings.
     repeated, repetitions
@@ -214,6 +229,8 @@ def points(space: Space, seed: int, *, draws: int, repeated: int, repetitions: i
         for k in range(1, repetitions + 1)
     ]
     found += [Point("single", i, 0, seed, each) for i, each in enumerate(space.singles())]
+    if pairs:
+        found += [Point("pair", i, 0, seed, each) for i, each in enumerate(space.pairs())]
     for number in range(draws):
         setting = space.draw(seed, number)
         times = repetitions + 1 if number < repeated else 1

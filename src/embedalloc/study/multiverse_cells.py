@@ -17,6 +17,7 @@ def multiverse_points(config: Mapping[str, Any], space: Space) -> list[Point]:
     return points(
         space,
         config["seed"],
+        pairs=block[space.experiment]["pairs"],
         draws=block["scale"] * block[space.experiment]["draws"],
         repeated=block["repeated"],
         repetitions=block["repetitions"],

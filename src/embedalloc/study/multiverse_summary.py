@@ -38,6 +38,8 @@ SHARES = Contract(
         "same": _share("of those, with the same outcome", may_be_missing=True),
         "singles": Column("integer", "single changes of the default", low=1),
         "overturning": Column("integer", "of those, with another outcome", low=0),
+        "pairs": Column("integer", "pairs of changes, 0 where they were not run", low=0),
+        "overturning_pairs": Column("integer", "of those, with another outcome", low=0),
         "fewest": Column("integer", "fewest changes seen with another outcome, 0 for none", low=0),
         "overturned_by": Column("text", "those changes, with the outcome"),
     },
@@ -122,21 +124,24 @@ def _repetitions(rows: pd.DataFrame) -> dict[str, Any]:
 def _overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
     """Return the smallest changes of the default seen to change the outcome.
 
-    Single changes first; where none of them does, the draws with the fewest changes.
+    Single changes first; where none of them does, pairs, and else the draws with the fewest
+    changes.
     """
     default = _first(rows, "default")["outcome"].iloc[0]
-    singles, drawn = _first(rows, "single"), _first(rows, "draw")
-    single = singles[singles["outcome"] != default]
-    other = single if len(single) else drawn[drawn["outcome"] != default]
-    fewest = int(other["changes"].min()) if len(other) else 0
-    smallest = other[other["changes"] == fewest]
+    runs = {kind: _first(rows, kind) for kind in ("single", "pair", "draw")}
+    other = {kind: mine[mine["outcome"] != default] for kind, mine in runs.items()}
+    overturning = next((mine for mine in other.values() if len(mine)), other["draw"])
+    fewest = int(overturning["changes"].min()) if len(overturning) else 0
+    smallest = overturning[overturning["changes"] == fewest]
     words = [
         f"{_change_words(json.loads(row['setting']), space)} ({row['outcome']})"
         for row in smallest.to_dict("records")
     ]
     return {
-        "singles": len(singles),
-        "overturning": len(single),
+        "singles": len(runs["single"]),
+        "overturning": len(other["single"]),
+        "pairs": len(runs["pair"]),
+        "overturning_pairs": len(other["pair"]),
         "fewest": fewest,
         "overturned_by": "; ".join(words),
     }
@@ -255,14 +260,26 @@ def _percent(row: Mapping[Any, Any], share: str, low: str, high: str) -> str:
     return f"{100 * row[share]:.0f} % ({100 * row[low]:.0f} to {100 * row[high]:.0f})"
 
 
+#: Changes that overturn a claim are shown up to this many.
+SHOWN = 12
+
+
 def overturn_words(row: Mapping[Any, Any]) -> str:
     """Return the smallest change that overturns the default outcome, in words."""
+    changes = row["overturned_by"].split("; ")
+    shown = "; ".join(changes[:SHOWN])
+    if len(changes) > SHOWN:
+        shown += f"; and {len(changes) - SHOWN} more"
     if row["overturning"]:
-        return f"{row['overturning']} of {row['singles']} single changes: {row['overturned_by']}"
+        return f"{row['overturning']} of {row['singles']} single changes: {shown}"
     none = f"none of {row['singles']} single changes"
+    if row["overturning_pairs"]:
+        return f"{none}; {row['overturning_pairs']} of {row['pairs']} pairs: {shown}"
+    if row["pairs"]:
+        none += f" and none of {row['pairs']} pairs"
     if not row["fewest"]:
         return f"{none}, and no draw"
-    return f"{none}; {row['fewest']} changes do: {row['overturned_by']}"
+    return f"{none}; a draw with {row['fewest']} changes: {shown}"
 
 
 def _deciding_words(rows: pd.DataFrame, most: int = 3) -> str:

@@ -6,6 +6,7 @@ runs return is compared before any time is believed.
 """
 
 import multiprocessing
+import os
 import resource
 import time
 import traceback
@@ -157,6 +158,8 @@ def _report(
     prepare: Callable[[], object],
     sender: Connection,
 ) -> None:
+    # Some solvers write to the terminal from compiled code, past Python's own streams.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     try:
         prepare()
         before, started = _peak_megabytes(resource.RUSAGE_SELF), cpu_seconds()

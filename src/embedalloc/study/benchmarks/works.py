@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
+import torch
+from threadpoolctl import threadpool_limits
 
 from embedalloc.study.benchmarks import (
     decomposition,
@@ -29,7 +31,13 @@ CASES: Mapping[str, Callable[[Mapping[str, Any]], list[Case]]] = {
 
 
 def run(work: str, settings: Mapping[str, Any], repetitions: int) -> pd.DataFrame:
-    """Return the measurements of one benchmark; differing results raise an error."""
+    """Return the measurements of one benchmark; differing results raise an error.
+
+    Everyone computes with one thread: Snakemake tells a job that has all cores to use them, and
+    threads that wait for each other burn CPU time.
+    """
     if work == "workflow":
         return whole_workflow.measurements(settings, settings["repetitions"])
-    return measure(work, CASES[work](settings), repetitions)
+    torch.set_num_threads(1)
+    with threadpool_limits(limits=1):
+        return measure(work, CASES[work](settings), repetitions)
