@@ -116,6 +116,10 @@ def _aims(axis: Axes, frame: pd.DataFrame) -> None:
     axis.set_yticks(range(len(labels)), labels, fontsize=6)
     axis.invert_yaxis()
     axis.set(xscale="log", title="ratios (spread) and aims (bars)", xlabel="CPU time over ours")
+    low, high = axis.get_xlim()
+    axis.set_xticks([x for x in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if low <= x <= high])
+    axis.xaxis.set_major_formatter("{x:g}×")
+    axis.xaxis.set_minor_formatter(NullFormatter())
 
 
 if __name__ == "__main__":
