@@ -173,7 +173,7 @@ def _spend_one_by_one(
 
 def _quick_steps(problem: BudgetProblem) -> int:
     """Return as many steps as a heap alone takes quickly."""
-    return 4 * len(problem.costs) + 1000
+    return len(problem.costs) + 200
 
 
 def _spend_together(dimensions: Ints, problem: BudgetProblem, priority: Priority) -> Ints:
@@ -200,6 +200,7 @@ def _spend_together(dimensions: Ints, problem: BudgetProblem, priority: Priority
     return _furthest(
         after,
         lambda candidate: price(candidate) <= leftover,
+        problem,
         start=dimensions,
         near=float(worth[np.isfinite(worth)].max(initial=0.0)),
         far=float(last_worth.min()),
@@ -220,15 +221,16 @@ def _give_back_together(dimensions: Ints, problem: BudgetProblem, priority: Prio
     return _furthest(
         after,
         lambda candidate: problem.cost_of(candidate) >= problem.budget,
+        problem,
         start=dimensions,
         near=float(last_worth.min()),
         far=float(first_worth[np.isfinite(first_worth)].max(initial=0.0)),
     )
 
 
-def _few_steps(low: Ints, high: Ints, problem: BudgetProblem) -> bool:
-    """Tell whether a heap alone is quick enough."""
-    steps = float((high - low).astype(np.float64).sum()) / problem.step
+def _few_steps(one: Ints, other: Ints, problem: BudgetProblem) -> bool:
+    """Tell whether a heap alone is quick enough for the steps from one to the other."""
+    steps = float(np.abs(one - other).astype(np.float64).sum()) / problem.step
     return steps <= _quick_steps(problem)
 
 
@@ -251,12 +253,16 @@ def _steps_above(threshold: float, priority: Priority, low: Ints, high: Ints, st
 def _furthest(
     after: Callable[[float], Ints],
     accept: Callable[[Ints], bool],
+    problem: BudgetProblem,
     *,
     start: Ints,
     near: float,
     far: float,
 ) -> Ints:
-    """Move the threshold from near towards far as long as the outcome is accepted."""
+    """Move the threshold from near towards far as long as the outcome is accepted.
+
+    It ends where only a few steps lie between what is accepted and what is not.
+    """
     best = start
     for _ in range(60):
         middle = math.sqrt(near) * math.sqrt(far) if min(near, far) > 0 else (near + far) / 2
@@ -265,6 +271,8 @@ def _furthest(
         candidate = after(middle)
         if accept(candidate):
             best, near = candidate, middle
+        elif _few_steps(best, candidate, problem):
+            break
         else:
             far = middle
     return best
