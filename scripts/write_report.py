@@ -70,6 +70,7 @@ def main(source: Any, params: Any, project: Path) -> str:
         paired=paired_comparison(read_table(source.paired, PAIRED)),
         paired_notes=notes_below(text_of(source.paired_text)),
         audit=markdown_blocks(text_of(source.audit)),
+        reach=[block for path in source.reach for block in markdown_blocks(text_of(path))],
         choices=yaml.safe_load(text_of(source.choices)),
         timings=read_timings(source.timings),
         versions=package_versions(),

@@ -130,6 +130,7 @@ def sources(folder):
     return SimpleNamespace(
         claims=table("results/claims.parquet", claims_frame(), CLAIMS),
         shares=[],
+        reach=[],
         table1=table("figures/table1.parquet", table1_frame(), TABLE),
         table1_text=put("figures/table1.md", "| a |\n| --- |\n| 1 |\n\n- A note < another.\n"),
         paired=table("figures/table1_paired.parquet", paired_frame(), PAIRED),

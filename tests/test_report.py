@@ -192,6 +192,24 @@ def test_shares_of_settings_stand_beside_the_verdicts(tmp_path, page):
     assert "Over the open choices" not in page
 
 
+def test_tables_beyond_the_paper_stand_on_the_page_once_built(tmp_path, page):
+    source = sources(tmp_path)
+    source.reach = [tmp_path / "multiverse.md", tmp_path / "regret.md"]
+    source.reach[0].write_text(
+        "# Reach\n\nWords & `code`.\n\n| claim | share |\n|---|---|\n| a | 5 % |\n"
+    )
+    source.reach[1].write_text("# Regret\n\n| rule | n |\n|---|---|\n| b | 7 |\n")
+    shown = write_report().main(source, params(), ROOT)
+    outline = Outline(shown)
+    assert set(outline.links) <= set(outline.ids)
+    assert all(b - a <= 1 for a, b in zip(outline.levels, outline.levels[1:], strict=False))
+    assert '<h2 id="reach-title">Reach</h2>' in shown
+    assert "<p>Words &amp; <code>code</code>.</p>" in shown
+    assert "<caption><span>Regret</span></caption>" in shown
+    assert '<th scope="row">b</th><td>7</td>' in shown
+    assert "reach-title" not in page
+
+
 def test_headings_are_in_order_and_links_lead_somewhere(page):
     outline = Outline(page)
     assert outline.levels.count(1) == 1

@@ -1,6 +1,6 @@
 # The page: verdicts, evidence, figures, tables, choices and provenance in one file
 # reads:  results/claims.parquet, multiverse/shares.parquet if built, results/timings;
-#         figures/*.png, table1*; workflow/choices.yaml;
+#         figures/*.png, table1*, multiverse.md and exp3_regret.md if built; workflow/choices.yaml;
 #         workflow/report: template, captions and list of figures; CITATION.cff
 # writes: figures/report.html
 
@@ -23,6 +23,11 @@ rule write_report:
         shares=[
             path
             for path in ["results/multiverse/shares.parquet"]
+            if os.path.exists(path)
+        ],
+        reach=[
+            path
+            for path in ["figures/multiverse.md", "figures/exp3_regret.md"]
             if os.path.exists(path)
         ],
         table1="figures/table1.parquet",

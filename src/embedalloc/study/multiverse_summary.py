@@ -224,7 +224,7 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
         "setting goes through the experiment's own simulation and the claim's own rule "
         "(`workflow/claims.yaml`). Shares are of the settings, with Wilson's 95 % interval. A "
         "setting has fewer replications than the study, so claims that need an interval to clear a "
-        "threshold are judged more strictly here; *same again* says how often a run with another "
+        "threshold are judged more strictly here; “same again” says how often a run with another "
         "seed has the same outcome.",
         "",
         "| claim | default | holds in | holds or partly | same again | smallest change seen that "

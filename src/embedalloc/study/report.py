@@ -329,8 +329,8 @@ def markdown_blocks(text: str) -> list[tuple[str, Any]]:
     --------
     >>> markdown_blocks("# Title\n\nTwo\nlines.\n\n- x\n- y")
     [('heading', 'Title'), ('paragraph', 'Two lines.'), ('list', ['x', 'y'])]
-    >>> markdown_blocks("| a | b |\n| --- | --- |\n| 1 | 2 |")
-    [('table', [['a', 'b'], ['1', '2']])]
+    >>> markdown_blocks("| a | b |\n| --- | --- |\n| 1 | |")
+    [('table', [['a', 'b'], ['1', '']])]
     """
     blocks: list[tuple[str, Any]] = []
     for block in re.split(r"\n\s*\n", text.strip()):
@@ -338,7 +338,7 @@ def markdown_blocks(text: str) -> list[tuple[str, Any]]:
         if lines[0].startswith("#"):
             blocks.append(("heading", lines[0].lstrip("# ")))
         elif all(line.startswith("|") for line in lines):
-            rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in lines]
+            rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in lines]
             blocks.append(("table", [rows[0], *rows[2:]]))
         elif all(line.startswith("- ") for line in lines):
             blocks.append(("list", [line[2:] for line in lines]))
@@ -353,8 +353,9 @@ def notes_below(text: str) -> list[str]:
 
 
 def emphasis(text: str) -> Markup:
-    """Return a text of our Markdown as markup: escaped, with its bold parts."""
-    return Markup(re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text))))
+    """Return a text of our Markdown as markup: escaped, with its bold parts and its code."""
+    bold = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", str(escape(text)))
+    return Markup(re.sub(r"`(.+?)`", r"<code>\1</code>", bold))
 
 
 def read_timings(paths: Iterable[str | Path]) -> list[dict[str, Any]]:
