@@ -147,7 +147,7 @@ def _can_grow(dimensions: Ints, problem: BudgetProblem) -> NDArray[np.bool_]:
 def _spend_one_by_one(
     dimensions: Ints, problem: BudgetProblem, priority: Priority
 ) -> tuple[Ints, bool]:
-    """Take steps from a heap; after about two per predictor return, for steps taken together.
+    """Take steps from a heap; after about one per predictor return, for steps taken together.
 
     Returns the dimensions and whether no step is left that fits.
     """
