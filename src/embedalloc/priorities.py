@@ -147,9 +147,10 @@ def _can_grow(dimensions: Ints, problem: BudgetProblem) -> NDArray[np.bool_]:
 def _spend_one_by_one(
     dimensions: Ints, problem: BudgetProblem, priority: Priority
 ) -> tuple[Ints, bool]:
-    """Take steps from a heap; after about one per predictor return, for steps taken together.
+    """Take steps from a heap, about one per predictor, then return, for steps taken together.
 
-    Returns the dimensions and whether no step is left that fits.
+    It returns early where many steps no longer fit: those are sorted out more quickly all at
+    once. Returns the dimensions and whether no step is left that fits.
     """
     indices = np.flatnonzero(_can_grow(dimensions, problem)).tolist()
     taken, step = dimensions.tolist(), problem.step
@@ -158,11 +159,13 @@ def _spend_one_by_one(
     leftover = problem.budget - problem.cost_of(dimensions)
     heap = [(-value(j, taken[j]), j) for j in indices]
     heapq.heapify(heap)
-    for _ in range(_quick_steps(problem)):
-        if not heap:
+    misses, most_misses = 0, _quick_steps(problem)
+    for _ in range(len(prices) + 200):
+        if not heap or misses > most_misses:
             break
         _, j = heapq.heappop(heap)
         if prices[j] > leftover:
+            misses += 1
             continue
         taken[j] += step
         leftover -= prices[j]
@@ -172,8 +175,8 @@ def _spend_one_by_one(
 
 
 def _quick_steps(problem: BudgetProblem) -> int:
-    """Return as many steps as a heap alone takes quickly."""
-    return len(problem.costs) + 200
+    """Return as many steps as a heap takes more quickly than another threshold is tried."""
+    return len(problem.costs) // 20 + 200
 
 
 def _spend_together(dimensions: Ints, problem: BudgetProblem, priority: Priority) -> Ints:
