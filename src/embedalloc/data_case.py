@@ -11,6 +11,8 @@ from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import Constraints, Floats
 from embedalloc.screening import (
     DropPath,
+    Pilot,
+    half_pilots,
     headroom,
     split_rows,
 )
@@ -120,6 +122,17 @@ class Case:
     def cardinalities(self) -> dict[str, int]:
         """Levels by field."""
         return self.training.cardinality()
+
+    def half_pilots(self, *, later: int) -> tuple[Pilot, Pilot]:
+        """Train the two half pilots; so many more trainings may follow them."""
+        remaining = iter((later + 1, later))
+        return half_pilots(
+            self.training,
+            self.validation,
+            seed=self.seed,
+            settings=self.settings,
+            trained=lambda: self.trained(next(remaining)),
+        )
 
 
 def make_case(data: FieldData, limits: Limits, **others: Any) -> Case:

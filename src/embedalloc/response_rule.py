@@ -11,7 +11,6 @@ from embedalloc.problem import Floats
 from embedalloc.response_curves import response_aware
 from embedalloc.screening import (
     Pilot,
-    half_pilots,
     target_columns,
     truncation_parts,
 )
@@ -41,14 +40,7 @@ def gather_response(case: Case) -> ResponseEvidence:
     dimension costs one coefficient here and only the budget charges for N_j levels. Dimensions
     beyond the pilot's 12 cannot be judged and are not given.
     """
-    remaining = iter((1, 0))
-    pilots = half_pilots(
-        case.training,
-        case.validation,
-        seed=case.seed,
-        settings=case.settings,
-        trained=lambda: case.trained(next(remaining)),
-    )
+    pilots = case.half_pilots(later=0)
     return ResponseEvidence(
         tuple(response_curves(pilot) for pilot in pilots),
         check_spectrum([pilot.model for pilot in pilots], weighted=False),

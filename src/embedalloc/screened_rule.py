@@ -18,7 +18,6 @@ from embedalloc.data_case import (
 from embedalloc.screening import (
     FAILURES,
     drop_path,
-    half_pilots,
     rank_curves,
     relevance,
 )
@@ -27,14 +26,7 @@ from embedalloc.tabular_network import train_tabular
 
 def gather_screening(case: Case) -> ScreeningEvidence:
     """Train the half pilots and measure path, curves and relevance."""
-    remaining = iter(range(len(case.names) + 3, 0, -1))
-    pilots = half_pilots(
-        case.training,
-        case.validation,
-        seed=case.seed,
-        settings=case.settings,
-        trained=lambda: case.trained(next(remaining)),
-    )
+    pilots = case.half_pilots(later=len(case.names) + 2)
     droppable = [name for name in case.names if name in case.limits.droppable]
     path = drop_path(pilots, droppable)
     keeps_nothing = len(path.fields) == len(case.names) and not case.training.numbers.shape[1]
