@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from embedalloc.streams import stream
-from embedalloc.study import exp3, exp3_regret, regret_table
+from embedalloc.study import exp3, exp3_regret, exp3_sample, regret_table
 
 from .test_experiments import CONFIG, EXP3_SMALL
 
@@ -14,7 +14,7 @@ SIZES = [5, 7, 9]
 
 
 def drawn(replication, settings=EXP3_SMALL, observations=60):
-    return exp3.draw_replication(
+    return exp3_sample.draw_replication(
         settings, observations, stream(4, "exp3", observations, replication)
     )
 

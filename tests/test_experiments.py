@@ -10,7 +10,7 @@ import yaml
 from scipy.stats import ks_2samp
 
 from embedalloc.spectra import spectral_tails
-from embedalloc.study import exp1, exp2, exp3, latent
+from embedalloc.study import exp1, exp2, exp3, exp3_sample, latent
 from embedalloc.study.benchmarks import literal
 from embedalloc.study.cells import exp1_cell, exp2_cell, exp3_cell, parts
 
@@ -153,8 +153,8 @@ def test_experiment_3_equals_the_literal_version(seed):
     categories = [rng.permutation(np.repeat(np.arange(len(d.counts)), d.counts)) for d in draws]
     errors, test_noise = 0.5 * rng.normal(size=60), 0.5 * rng.normal(size=40)
     test_categories = tuple(rng.integers(0, len(d.counts), 40) for d in draws)
-    sample = exp3.Sample(draws, categories, errors, test_categories, test_noise, 0.5)
-    drawn = exp3.summarise(sample)
+    sample = exp3_sample.Sample(draws, categories, errors, test_categories, test_noise, 0.5)
+    drawn = exp3_sample.summarise(sample)
     chosen = [(1, 1, 1), (2, 3, 1), (4, 5, 3), (1, 5, 2)]
     found = exp3.evaluate(drawn, chosen, 1e-6)
     for i, dimensions in enumerate(chosen):

@@ -1,11 +1,10 @@
 """Experiment 3 (Section 3.3): four allocation rules under the same budget and the same data.
 
-In every replication all predictors are decomposed once and all features enter one Gram matrix;
-an allocation only selects which leading features the read-out may use.
+Each replication is reduced to one Gram matrix of all features (`exp3_sample`); an allocation only
+selects which leading features the read-out may use.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from operator import mul
 from typing import Any
 
@@ -16,15 +15,9 @@ from numpy.typing import NDArray
 from embedalloc.allocation import proposed_dimensions
 from embedalloc.heuristics import Leftover, proportional_dimensions
 from embedalloc.problem import BudgetProblem, Floats, Ints, build_problem
-from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit, spectral_tails
+from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit
 from embedalloc.streams import stream
-from embedalloc.study.latent import (
-    LatentDraw,
-    descending_eigh,
-    draw_latents,
-    response_weights,
-    singular_value_law,
-)
+from embedalloc.study.exp3_sample import Replication, draw_samples, summarised
 from embedalloc.study.tables import Column, Contract
 
 #: The paper's four rules, proposed first.
@@ -66,80 +59,6 @@ PREDICTORS = Contract(
 )
 
 
-@dataclass(frozen=True)
-class Sample:
-    """What one replication draws.
-
-    Attributes
-    ----------
-    draws
-        Per predictor the latent matrix and its estimate.
-    categories, errors
-        The training rows: categories per predictor, and the noise of y.
-    test_categories, test_noise
-        The same of the independent test rows.
-    response_noise
-        Standard deviation of y given the categories.
-    """
-
-    draws: Sequence[LatentDraw]
-    categories: Sequence[NDArray[np.intp]]
-    errors: Floats
-    test_categories: tuple[NDArray[np.intp], ...]
-    test_noise: Floats
-    response_noise: float
-
-
-@dataclass(frozen=True)
-class Replication:
-    """All that allocation and evaluation need of one replication.
-
-    Features of all predictors stand side by side: first predictor's leading score first.
-
-    Attributes
-    ----------
-    observations
-        Number of training rows n.
-    gram, moment, response_squares
-        Centred Gram matrix of the features, their centred products with y, and the centred sum
-        of squares of y.
-    feature_means, response_mean
-        Training means, which the free intercept absorbs.
-    inverse_counts
-        Per predictor Σ_c 1/n_c: the noise in every eigenvalue of Û'Û, over σ².
-    scores
-        Per predictor the score of every category, shape (N_j, r_j).
-    effects
-        Per predictor the true contribution of every category to y.
-    known_weights
-        Read-out weights if beta were known.
-    probabilities
-        Per predictor the category probabilities.
-    tails
-        Per predictor the empirical tails from d = 0 on.
-    test_categories, test_noise
-        The independent test sample.
-    response_noise
-        Standard deviation of y given the categories.
-    """
-
-    observations: int
-    gram: Floats
-    moment: Floats
-    response_squares: float
-    feature_means: Floats
-    response_mean: float
-    inverse_counts: tuple[float, ...]
-    scores: tuple[Floats, ...]
-    effects: tuple[Floats, ...]
-    known_weights: Floats
-    probabilities: tuple[Floats, ...]
-    tails: tuple[Floats, ...]
-    test_categories: tuple[NDArray[np.intp], ...]
-    test_noise: Floats
-    response_noise: float
-
-
 def simulate(
     settings: Mapping[str, Any],
     *,
@@ -173,7 +92,7 @@ def _simulate_some(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows of a few replications, whose read-outs are solved together."""
     rngs = [stream(seed, "exp3", observations, replication) for replication in replications]
-    drawn = [_summarised(sample, settings) for sample in draw_samples(settings, observations, rngs)]
+    drawn = [summarised(sample, settings) for sample in draw_samples(settings, observations, rngs)]
     about = [
         predictor_rows(one, settings["coefficient_fit"], settings["spectral_mass"]) for one in drawn
     ]
@@ -195,122 +114,6 @@ def _simulate_some(
     return (
         _framed(performance, observations, replications),
         _framed(about, observations, replications),
-    )
-
-
-def draw_replication(
-    settings: Mapping[str, Any], observations: int, rng: np.random.Generator
-) -> Replication:
-    """Draw one replication and reduce it to what allocation and evaluation need."""
-    (sample,) = draw_samples(settings, observations, [rng])
-    return _summarised(sample, settings)
-
-
-def _summarised(sample: Sample, settings: Mapping[str, Any]) -> Replication:
-    return summarise(sample, support=settings["response_support"], decay=settings["response_decay"])
-
-
-def draw_samples(
-    settings: Mapping[str, Any], observations: int, rngs: Sequence[np.random.Generator]
-) -> Iterator[Sample]:
-    """Draw for each generator the predictors, one training sample of y and one test sample."""
-    stacks = [
-        draw_latents(
-            rngs,
-            spectrum=singular_value_law(predictor["spectrum"], predictor["latent_rank"]),
-            cardinality=predictor["cardinality"],
-            observations=observations,
-            concentration=settings["concentration"],
-            noise=settings["noise"],
-        )
-        for predictor in settings["predictors"]
-    ]
-    for i, rng in enumerate(rngs):
-        yield _draw_rows(settings, observations, [stack[i] for stack in stacks], rng)
-
-
-def _draw_rows(
-    settings: Mapping[str, Any],
-    observations: int,
-    draws: Sequence[LatentDraw],
-    rng: np.random.Generator,
-) -> Sample:
-    """Draw the training and the test rows of one replication."""
-    # NOTE[PAPER] exp3-sample: each predictor's counts are dealt out to the rows in random order,
-    # independently of the other predictors.
-    categories = [
-        rng.permutation(np.repeat(np.arange(len(draw.counts)), draw.counts)) for draw in draws
-    ]
-    noise = settings["response_noise"]
-    errors = noise * rng.standard_normal(observations)
-    test_size = settings["test_observations"]
-    test_categories = tuple(
-        rng.choice(len(draw.counts), size=test_size, p=draw.probabilities) for draw in draws
-    )
-    test_noise = noise * rng.standard_normal(test_size)
-    return Sample(draws, categories, errors, test_categories, test_noise, noise)
-
-
-def summarise(sample: Sample, *, support: float = 1.0, decay: float = 1.0) -> Replication:
-    """Decompose the predictors and reduce the training sample to its Gram matrix.
-
-    Products of features are formed from the table of counts of each pair of categories, so the
-    number of rows matters only for counting them. Support and decay are those of beta's weights.
-    """
-    draws, categories, errors = sample.draws, sample.categories, sample.errors
-    spectra = [descending_eigh(draw.means.T @ draw.means) for draw in draws]
-    scores = tuple(draw.means @ vectors for draw, (_, vectors) in zip(draws, spectra, strict=True))
-    betas = [
-        draw.right @ response_weights(draw.right.shape[0], support=support, decay=decay)
-        for draw in draws
-    ]
-    effects = tuple(draw.latent @ beta for draw, beta in zip(draws, betas, strict=True))
-    size = len(errors)
-    sizes = [len(effect) for effect in effects]
-    pairs = {
-        (j, k): np.bincount(categories[j] * sizes[k] + categories[k], minlength=sizes[j] * sizes[k])
-        .reshape(sizes[j], sizes[k])
-        .astype(np.float64)
-        for j in range(len(draws))
-        for k in range(j + 1, len(draws))
-    }
-    counts = [draw.counts.astype(np.float64) for draw in draws]
-
-    def summed(j: int, k: int, values: Floats) -> Floats:
-        """Sum the values of predictor k's categories over the rows of predictor j's."""
-        if j == k:
-            return (counts[j] * values.T).T
-        return (pairs[j, k] if j < k else pairs[k, j].T) @ values
-
-    everyone = range(len(draws))
-    raw = np.block([[scores[j].T @ summed(j, k, scores[k]) for k in everyone] for j in everyone])
-    response_sums = [
-        np.bincount(categories[j], weights=errors, minlength=sizes[j])
-        + sum(summed(j, k, effects[k]) for k in everyone)
-        for j in everyone
-    ]
-    means = np.concatenate([counts[j] @ scores[j] for j in everyone]) / size
-    response_mean = float(response_sums[0].sum()) / size
-    moment = np.concatenate([scores[j].T @ response_sums[j] for j in everyone])
-    response = errors + sum(effects[j][categories[j]] for j in everyone)
-    return Replication(
-        observations=size,
-        gram=raw - size * np.outer(means, means),
-        moment=moment - size * means * response_mean,
-        response_squares=float(((response - response_mean) ** 2).sum()),
-        feature_means=means,
-        response_mean=response_mean,
-        inverse_counts=tuple(float((1.0 / count).sum()) for count in counts),
-        scores=scores,
-        effects=effects,
-        known_weights=np.concatenate(
-            [vectors.T @ beta for (_, vectors), beta in zip(spectra, betas, strict=True)]
-        ),
-        probabilities=tuple(draw.probabilities for draw in draws),
-        tails=tuple(spectral_tails(np.sqrt(values)) for values, _ in spectra),
-        test_categories=sample.test_categories,
-        test_noise=sample.test_noise,
-        response_noise=sample.response_noise,
     )
 
 

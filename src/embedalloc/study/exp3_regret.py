@@ -19,13 +19,12 @@ from embedalloc.response_curves import curves_from_moments, response_aware
 from embedalloc.spectra import fit_coefficient, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.exp3 import (
-    Replication,
     blind_allocations,
     budget_problem,
-    draw_replication,
     informed_allocations,
     predictor_rows,
 )
+from embedalloc.study.exp3_sample import Replication, draw_replication
 from embedalloc.study.tables import Column, Contract
 
 #: The paper's four rules, its rivals with the leftover spent, then rules beyond the paper.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embedalloc.problem import Floats, Ints
-from embedalloc.study.exp3 import Sample as Exp3Sample
+from embedalloc.study.exp3_sample import Sample as Exp3Sample
 
 Categories = NDArray[np.intp]
 

@@ -16,6 +16,7 @@ from embedalloc.streams import stream
 from embedalloc.study import exp3
 from embedalloc.study.benchmarks.literal import exp3_errors_by_formula
 from embedalloc.study.benchmarks.measure import OURS, Case, Contestant, require_close
+from embedalloc.study.exp3_sample import Sample, draw_samples
 
 Settings = Mapping[str, Any]
 #: Two ways to solve the same normal equations.
@@ -57,7 +58,7 @@ def refits(cell: Settings) -> Floats:
     """Return the errors of the first few replications, with a fit per allocation."""
     observations = cell["observations"]
     rngs = [stream(SEED, "exp3", observations, r) for r in range(cell["peer_replications"])]
-    samples = exp3.draw_samples(cell["settings"], observations, rngs)
+    samples = draw_samples(cell["settings"], observations, rngs)
     ridge = cell["settings"]["ridge"]
     return np.array(
         [
@@ -68,7 +69,7 @@ def refits(cell: Settings) -> Floats:
     )
 
 
-def _chosen(sample: exp3.Sample, cell: Settings) -> Iterator[tuple[int, ...]]:
+def _chosen(sample: Sample, cell: Settings) -> Iterator[tuple[int, ...]]:
     """Yield the dimensions for each budget, rule and leftover, in the order of the study."""
     predictors = cell["settings"]["predictors"]
     sizes = [predictor["cardinality"] for predictor in predictors]
