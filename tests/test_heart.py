@@ -11,6 +11,7 @@ from sklearn import metrics as sk
 
 from embedalloc.streams import stream
 from embedalloc.study import heart
+from embedalloc.study.claims.heart import RIVALS
 from embedalloc.study.heart_data import (
     read_patients,
 )
@@ -229,6 +230,18 @@ def test_every_model_is_scored_and_controls_are_the_best_tries(patients, two_spl
         assert mine["one_hot_best"] == tries["validation_logloss"].min()
         assert mine["one_hot"] == tries["validation_logloss"].iloc[0]
         assert mine["unconstrained_best"] <= mine["unconstrained"]
+
+
+@pytest.mark.parametrize("rivals", RIVALS.values(), ids=RIVALS)
+def test_a_few_models_score_as_among_all(patients, two_splits, rivals):
+    models = ("proposed", *rivals)
+    some, splits, _ = heart.run_splits(patients, QUICK, seed=3, first=0, last=2, models=models)
+    assert len(some) < len(two_splits[0])
+    expected, _ = score(*two_splits[:2], patients)
+    found, _ = score(some, splits, patients, models)
+    found, expected = (frame.set_index(["split", "model"]) for frame in (found, expected))
+    assert set(found.index.get_level_values("model")) == set(models)
+    pd.testing.assert_frame_equal(found, expected.loc[found.index])
 
 
 # ------------------------------------------------------------------ tables

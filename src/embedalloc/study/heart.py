@@ -6,7 +6,7 @@ dimensions and by nothing else, and equal dimensions give the same network to th
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.heart_data import CATEGORICAL, NUMERIC
 from embedalloc.study.heart_preprocess import fit_preprocessor, stratified_split
+from embedalloc.study.table1 import MODELS
 from embedalloc.study.tables import Column, Contract
 
 #: Networks by how their dimensions are chosen.
@@ -45,6 +46,12 @@ NETWORKS = (
     "unconstrained",
     "one_hot",
 )
+#: Networks that are trained at every candidate budget, with the model that the search is for.
+_SEARCHED = {
+    "proposed": "proposed",
+    "uniform": "uniform_search",
+    "unit_coefficients": "unit_coefficients",
+}
 _SPLIT = Column("integer", "split of the patients", low=0)
 _PATIENTS = Column("integers", "patients in this part", low=0)
 
@@ -229,10 +236,19 @@ def split_patients(
 
 
 def run_splits(
-    patients: pd.DataFrame, settings: Mapping[str, Any], *, seed: int, first: int, last: int
+    patients: pd.DataFrame,
+    settings: Mapping[str, Any],
+    *,
+    seed: int,
+    first: int,
+    last: int,
+    models: Collection[str] = MODELS,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return trained networks, splits and pilot coefficients for splits first … last − 1."""
-    results = [run_split(patients, settings, seed, split) for split in range(first, last)]
+    """Return trained networks, splits and pilot coefficients for splits first … last − 1.
+
+    Only networks that some of the models need are trained.
+    """
+    results = [run_split(patients, settings, seed, split, models) for split in range(first, last)]
     trained, splits, coefficients = zip(*results, strict=True)
     return (
         pd.DataFrame([row for rows in trained for row in rows]),
@@ -242,9 +258,13 @@ def run_splits(
 
 
 def run_split(
-    patients: pd.DataFrame, settings: Mapping[str, Any], seed: int, split: int
+    patients: pd.DataFrame,
+    settings: Mapping[str, Any],
+    seed: int,
+    split: int,
+    models: Collection[str] = MODELS,
 ) -> tuple[list[dict[str, Any]], dict[str, Any], list[dict[str, Any]]]:
-    """Train every network of one split: Algorithm 1 end to end, its rivals and the controls."""
+    """Train the networks of one split: Algorithm 1 end to end, its rivals and the controls."""
 
     def named(*parts: str | int) -> np.random.Generator:
         return stream(seed, "heart", split, *parts)
@@ -252,32 +272,40 @@ def run_split(
     training, validation, test = split_patients(patients, settings, named("rows"))
     bench = Bench(patients, training, validation, settings, named)
     pilot_dimensions = square_root_dimensions(bench.cardinalities)
-    fitted: dict[tuple[str, int, int], TrainedNetwork] = {}
-    for restart in range(settings["restarts"]):
-        fitted["unconstrained", 0, restart] = bench.fit(pilot_dimensions, restart)
-        fitted["one_hot", 0, restart] = bench.fit(None, restart)
     # The pilot has the dimensions of the unconstrained model, so it is that model.
-    pilot = fitted["unconstrained", 0, 0]
+    pilot = bench.fit(pilot_dimensions)
+    fitted: dict[tuple[str, int, int], TrainedNetwork] = {}
+    for network, dimensions in (("unconstrained", pilot_dimensions), ("one_hot", None)):
+        for restart in range(settings["restarts"] if f"{network}_best" in models else 1):
+            fitted[network, 0, restart] = bench.fit(dimensions, restart)
     before = bench.coefficients(pilot_dimensions, bench.start(pilot_dimensions, 0))
     after = bench.coefficients(pilot_dimensions, pilot.weights)
-    searches: dict[str, Callable[[int], Allocation]] = {
+    rules: dict[str, Callable[[int], Allocation]] = {
         "proposed": lambda budget: bench.propose(bench.weigh(after), budget),
         "uniform": lambda budget: equal(bench.cardinalities, budget, maximum=bench.caps),
         "unit_coefficients": lambda budget: bench.propose(np.ones(len(after)), budget),
+        "cardinality": lambda budget: cardinality_priority(
+            bench.cardinalities, budget, maximum=bench.caps
+        ),
+        "cardinality_per_dimension": lambda budget: cardinality_priority(
+            bench.cardinalities, budget, divide_by_dimension=True, maximum=bench.caps
+        ),
     }
+
+    def fit(network: str, budget: int) -> None:
+        dimensions = tuple(rules[network](budget).dimensions.values())
+        fitted[network, budget, 0] = bench.fit(dimensions)
+
     selected = {}
-    for network, rule in searches.items():
-        search = search_budget(bench, training, validation, rule)
-        selected[network] = search.budget
-        for budget in settings["budgets"]:
-            dimensions = tuple(rule(budget).dimensions.values())
-            fitted[network, budget, 0] = bench.fit(dimensions)
-    budget = selected["proposed"]
-    for network, per_dimension in (("cardinality", False), ("cardinality_per_dimension", True)):
-        choice = cardinality_priority(
-            bench.cardinalities, budget, divide_by_dimension=per_dimension, maximum=bench.caps
-        )
-        fitted[network, budget, 0] = bench.fit(tuple(choice.dimensions.values()))
+    for network, model in _SEARCHED.items():
+        if model in models:
+            search = search_budget(bench, training, validation, rules[network])
+            selected[network] = search.budget
+            for budget in settings["budgets"]:
+                fit(network, budget)
+    for network in ("uniform", "cardinality", "cardinality_per_dimension"):
+        if network in models:
+            fit(network, selected["proposed"])
     test_rows = bench.rows(test)
     rows = [
         {"split": split, "network": network, "budget": budget, "restart": restart}
@@ -290,8 +318,8 @@ def run_split(
         "validation": validation,
         "test": test,
         "selected_budget": selected["proposed"],
-        "selected_budget_uniform": selected["uniform"],
-        "selected_budget_unit": selected["unit_coefficients"],
+        "selected_budget_uniform": selected.get("uniform"),
+        "selected_budget_unit": selected.get("unit_coefficients"),
     }
     coefficients = [
         {"split": split, "predictor": name, "cardinality": n, "before": b, "after": a}

@@ -1,6 +1,6 @@
 """Metrics of the heart-disease models, computed from cached probabilities."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,7 +108,9 @@ def held_out_metrics(labels: Ints, probabilities: Floats) -> dict[str, float]:
 
 
 def models_of_split(
-    networks: Sequence[Mapping[Hashable, Any]], split: Mapping[Hashable, Any]
+    networks: Sequence[Mapping[Hashable, Any]],
+    split: Mapping[Hashable, Any],
+    models: Iterable[str] = MODELS,
 ) -> dict[str, Mapping[Hashable, Any]]:
     """Return the network that stands for each model of Table 1 in one split.
 
@@ -117,28 +119,28 @@ def models_of_split(
     """
     # NOTE[PAPER] heart-tries: the proposed model is the best of ten by a printed metric.
     by_key = {(row["network"], row["budget"], row["restart"]): row for row in networks}
-    budget = split["selected_budget"]
-
-    def best_restart(network: str) -> Mapping[Hashable, Any]:
-        restarts = [row for row in networks if row["network"] == network]
-        return min(restarts, key=lambda row: (row["validation_logloss"], row["restart"]))
-
-    return {
-        "proposed": by_key["proposed", budget, 0],
-        "one_hot": by_key["one_hot", 0, 0],
-        "unconstrained": by_key["unconstrained", 0, 0],
-        "uniform": by_key["uniform", budget, 0],
-        "cardinality": by_key["cardinality", budget, 0],
-        "cardinality_per_dimension": by_key["cardinality_per_dimension", budget, 0],
-        "uniform_search": by_key["uniform", split["selected_budget_uniform"], 0],
-        "one_hot_best": best_restart("one_hot"),
-        "unconstrained_best": best_restart("unconstrained"),
-        "unit_coefficients": by_key["unit_coefficients", split["selected_budget_unit"], 0],
+    searched = {
+        "uniform_search": ("uniform", "selected_budget_uniform"),
+        "unit_coefficients": ("unit_coefficients", "selected_budget_unit"),
     }
+
+    def network_of(model: str) -> Mapping[Hashable, Any]:
+        if model in ("one_hot", "unconstrained"):
+            return by_key[model, 0, 0]
+        if model.endswith("_best"):
+            restarts = [row for row in networks if row["network"] == model.removesuffix("_best")]
+            return min(restarts, key=lambda row: (row["validation_logloss"], row["restart"]))
+        network, budget = searched.get(model, (model, "selected_budget"))
+        return by_key[network, split[budget], 0]
+
+    return {model: network_of(model) for model in models}
 
 
 def score(
-    trained: pd.DataFrame, splits: pd.DataFrame, patients: pd.DataFrame
+    trained: pd.DataFrame,
+    splits: pd.DataFrame,
+    patients: pd.DataFrame,
+    models: Iterable[str] = MODELS,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return scores of the models of Table 1, and losses of every trained network."""
     disease = patients.set_index("patient")["disease"].to_numpy()
@@ -158,7 +160,7 @@ def score(
             {key: row[key] for key in ("split", "budget", "dimensions", "validation_logloss")}
             | {"model": model}
             | held_out_metrics(labels, np.asarray(row["test_probabilities"]))
-            for model, row in models_of_split(networks, split).items()
+            for model, row in models_of_split(networks, split, models).items()
         ]
     return (
         pd.DataFrame(scores)[list(SCORES.columns)],

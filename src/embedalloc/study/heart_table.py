@@ -1,5 +1,8 @@
 """Table 1 with intervals, and the paired comparison of the proposed model with the others."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
@@ -54,16 +57,19 @@ def _printed(model: str) -> dict[str, float]:
     return dict(zip((*PAPER_METRICS, SECONDS), PAPER[model], strict=True)) if model in PAPER else {}
 
 
-def t_interval(values: Floats, variance_share: float) -> tuple[float, float]:
-    """Return the 95 % t interval of a mean whose variance is that share of the sample's."""
-    half = stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) * np.sqrt(variance_share)
-    return float(values.mean() - half), float(values.mean() + half)
+def t_interval(values: Floats, variance_share: Floats | float) -> tuple[Any, Any]:
+    """Return the 95 % t interval of a mean whose variance is that share of the sample's.
+
+    Splits run along the first axis; each further axis is a quantity of its own.
+    """
+    half = stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) * np.sqrt(variance_share)
+    return values.mean(axis=0) - half, values.mean(axis=0) + half
 
 
 def paired_table(
     scores: pd.DataFrame, *, test: tuple[int, int], validation: tuple[int, int]
 ) -> pd.DataFrame:
-    """Return paired differences proposed − rival for every rival and metric.
+    """Return paired differences proposed − rival for every metric and every rival with scores.
 
     Splits overlap, so their differences are not independent; the interval of Nadeau and Bengio
     (2003) inflates the variance of the mean from 1/J to 1/J + n_test/n_train.
@@ -76,43 +82,56 @@ def paired_table(
         Rows judged on and rows used before: by the metrics of the test rows, for which training
         and validation rows were used, and by the validation logloss.
     """
+    rivals, differences = split_differences(scores)
+    return compare(rivals, differences, test=test, validation=validation)
+
+
+def split_differences(scores: pd.DataFrame) -> tuple[list[str], Floats]:
+    """Return the rivals, and proposed − rival by split, rival and metric."""
+    wide = scores.pivot(index="split", columns="model", values=list(METRICS))
+    models = [model for model in MODELS if model in set(scores["model"])]
+    values = np.stack([wide.xs(model, axis=1, level="model") for model in models], axis=1)
+    return models[1:], values[:, :1] - values[:, 1:]
+
+
+def compare(
+    rivals: Sequence[str],
+    differences: Floats,
+    *,
+    test: tuple[int, int],
+    validation: tuple[int, int],
+) -> pd.DataFrame:
+    """Return the paired table of differences by split, rival and metric; see `paired_table`."""
     # NOTE[PAPER] heart-intervals: the paper has one split and so no interval.
-    wide = scores.pivot(index="split", columns="model")
-    rows = []
-    for rival in MODELS[1:]:
-        for metric, more_is_better in METRICS.items():
-            difference = (wide[metric]["proposed"] - wide[metric][rival]).to_numpy()
-            better = difference > 0 if more_is_better else difference < 0
-            count = len(difference)
-            judged, used = validation if metric == "validation_logloss" else test
-            corrected = 1 / count + judged / used
-            low, high = t_interval(difference, 1 / count)
-            corrected_low, corrected_high = t_interval(difference, corrected)
-            rows.append(
-                {
-                    "rival": rival,
-                    "metric": metric,
-                    "difference": difference.mean(),
-                    "low": low,
-                    "high": high,
-                    "corrected_low": corrected_low,
-                    "corrected_high": corrected_high,
-                    "p_value": corrected_p_value(difference, corrected),
-                    "won": better.mean(),
-                    "tied": (difference == 0).mean(),
-                }
-            )
-    frame = pd.DataFrame(rows)
-    return frame.assign(p_holm=holm(frame["p_value"].to_numpy()))[list(PAIRED.columns)]
+    count = len(differences)
+    ratios = [validation if metric == "validation_logloss" else test for metric in METRICS]
+    corrected = 1 / count + np.array([judged / used for judged, used in ratios])
+    sign = np.where(list(METRICS.values()), 1.0, -1.0)
+    low, high = t_interval(differences, 1 / count)
+    corrected_low, corrected_high = t_interval(differences, corrected)
+    columns = {
+        "difference": differences.mean(axis=0),
+        "low": low,
+        "high": high,
+        "corrected_low": corrected_low,
+        "corrected_high": corrected_high,
+        "p_value": corrected_p_value(differences, corrected),
+        "won": (sign * differences > 0).mean(axis=0),
+        "tied": (differences == 0).mean(axis=0),
+    }
+    p_holm = holm(columns["p_value"].ravel())
+    names = {"rival": np.repeat(rivals, len(METRICS)), "metric": list(METRICS) * len(rivals)}
+    frame = pd.DataFrame(names | {name: values.ravel() for name, values in columns.items()})
+    return frame.assign(p_holm=p_holm)[list(PAIRED.columns)]
 
 
-def corrected_p_value(difference: Floats, variance_share: float) -> float:
-    """Return the two-sided p-value of a t test with the given variance of the mean."""
-    spread = difference.std(ddof=1)
-    if spread == 0:
-        return 1.0 if difference.mean() == 0 else 0.0
-    t = difference.mean() / (spread * np.sqrt(variance_share))
-    return float(2 * stdtr(len(difference) - 1, -abs(t)))
+def corrected_p_value(differences: Floats, variance_share: Floats | float) -> Floats:
+    """Return two-sided p-values of t tests with the given variance of the mean."""
+    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = mean / (spread * np.sqrt(variance_share))
+    p = 2 * stdtr(len(differences) - 1, -np.abs(t))
+    return np.where(spread > 0, p, np.where(mean == 0, 1.0, 0.0))
 
 
 def holm(p_values: Floats) -> Floats:

@@ -1,6 +1,8 @@
 """What decides the claims about the heart-disease study, its data and Table 1."""
 
 import math
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,23 +50,28 @@ def heart_findings(
 
 
 def paired_findings(paired: pd.DataFrame) -> dict[str, dict[str, Finding]]:
-    """Return the findings of the claims that the paired comparison of Table 1 decides."""
+    """Return the findings that the paired comparison of Table 1 decides.
+
+    Readings whose rivals are not all compared are left out.
+    """
     gains = advantages(paired)
+    compared = {rival for rival, _ in gains}
+    readings = {name: rivals for name, rivals in RIVALS.items() if compared >= set(rivals)}
     by_metric = {
         f"heart-{metric.replace('_', '-')}": {
-            reading: _smallest(gains, metric, rivals) for reading, rivals in RIVALS.items()
+            reading: _smallest(gains, metric, rivals) for reading, rivals in readings.items()
         }
         for metric in PAPER_METRICS
     }
     return by_metric | {
         "heart-one-hot-weaker": {
-            reading: _weaker(gains, rivals[0]) for reading, rivals in RIVALS.items()
+            reading: _weaker(gains, rivals[0]) for reading, rivals in readings.items()
         },
         "heart-dominated": {
-            reading: _dominated(gains, rivals[1:3]) for reading, rivals in RIVALS.items()
+            reading: _dominated(gains, rivals[1:3]) for reading, rivals in readings.items()
         },
         "heart-systematic": {
-            reading: _systematic(gains, rivals) for reading, rivals in RIVALS.items()
+            reading: _systematic(gains, rivals) for reading, rivals in readings.items()
         },
     }
 
@@ -87,49 +94,56 @@ def data_findings(audit: pd.DataFrame, patients: int) -> dict[str, dict[str, Fin
     }
 
 
-def advantages(paired: pd.DataFrame) -> pd.DataFrame:
-    """Return the proposed model's advantage by rival and metric; positive means better."""
-    rows = paired[paired["metric"].isin(PAPER_METRICS)].set_index(["rival", "metric"])
-    sign = np.where([METRICS[metric] for _, metric in rows.index], 1.0, -1.0)
-    ends = np.sort(rows[["corrected_low", "corrected_high"]].mul(sign, axis=0).to_numpy(), axis=1)
-    return pd.DataFrame(
-        {
-            "gain": rows["difference"] * sign,
-            "low": ends[:, 0],
-            "high": ends[:, 1],
-            "won": rows["won"] + rows["tied"] / 2,
-        },
-        index=rows.index,
-    )
+class Advantage(NamedTuple):
+    """How far the proposed model is ahead of a rival on one metric; positive means better."""
+
+    gain: float
+    low: float
+    high: float
+    won: float
 
 
-def _smallest(gains: pd.DataFrame, metric: str, rivals: tuple[str, ...]) -> Finding:
-    rows = gains.xs(metric, level="metric").loc[list(rivals)]
-    rival = str(rows["gain"].idxmin())
-    row = {name: rows[name].to_dict()[rival] for name in ("gain", "low", "high")}
-    words = f"mean advantage over {listed(rows['gain'].to_dict(), '+.4f')}; smallest over {rival}"
-    return Finding(float(row["gain"]), words, float(row["low"]), float(row["high"]))
+#: Advantages by rival and metric.
+Gains = Mapping[tuple[str, str], Advantage]
 
 
-def _weaker(gains: pd.DataFrame, rival: str) -> Finding:
-    rows = gains.loc[rival].loc[list(PAPER_METRICS)]
-    clear = rows["low"] > 0
+def advantages(paired: pd.DataFrame) -> dict[tuple[str, str], Advantage]:
+    """Return the proposed model's advantage by rival and metric of Table 1."""
+    found = {}
+    for row in paired.to_dict("records"):
+        sign = 1.0 if METRICS[row["metric"]] else -1.0
+        low, high = sorted(sign * row[end] for end in ("corrected_low", "corrected_high"))
+        won = row["won"] + row["tied"] / 2
+        found[row["rival"], row["metric"]] = Advantage(sign * row["difference"], low, high, won)
+    return found
+
+
+def _smallest(gains: Gains, metric: str, rivals: tuple[str, ...]) -> Finding:
+    each = {rival: gains[rival, metric].gain for rival in rivals}
+    rival = min(rivals, key=each.__getitem__)
+    words = f"mean advantage over {listed(each, '+.4f')}; smallest over {rival}"
+    smallest = gains[rival, metric]
+    return Finding(smallest.gain, words, smallest.low, smallest.high)
+
+
+def _weaker(gains: Gains, rival: str) -> Finding:
+    each = {metric: gains[rival, metric] for metric in PAPER_METRICS}
+    clear = sum(advantage.low > 0 for advantage in each.values())
+    values = {metric: advantage.gain for metric, advantage in each.items()}
     return Finding(
-        float(clear.mean()),
-        f"{rival}: better on average on {int((rows['gain'] > 0).sum())} of {len(rows)} metrics, "
-        f"with an interval above 0 on {int(clear.sum())}; {listed(rows['gain'].to_dict(), '+.4f')}",
+        clear / len(each),
+        f"{rival}: better on average on {sum(gain > 0 for gain in values.values())} of "
+        f"{len(each)} metrics, with an interval above 0 on {clear}; {listed(values, '+.4f')}",
     )
 
 
-def _dominated(gains: pd.DataFrame, rivals: tuple[str, ...]) -> Finding:
-    rows = gains.loc[list(rivals)]
-    won = rows["gain"] > 0
-    lost = [f"{rival} on {metric}" for rival, metric in rows.index[~won]]
-    clear = int((rows["low"] > 0).sum())
-    words = (
-        f"ahead in {int(won.sum())} of {len(rows)} comparisons, {clear} of them separable from 0"
-    )
-    return Finding(float(won.mean()), words + (f"; behind {', '.join(lost)}" if lost else ""))
+def _dominated(gains: Gains, rivals: tuple[str, ...]) -> Finding:
+    each = {(rival, metric): gains[rival, metric] for rival in rivals for metric in PAPER_METRICS}
+    lost = [f"{rival} on {metric}" for (rival, metric), a in each.items() if not a.gain > 0]
+    won = len(each) - len(lost)
+    clear = sum(advantage.low > 0 for advantage in each.values())
+    words = f"ahead in {won} of {len(each)} comparisons, {clear} of them separable from 0"
+    return Finding(won / len(each), words + (f"; behind {', '.join(lost)}" if lost else ""))
 
 
 def _means(table: pd.DataFrame, metric: str) -> "pd.Series[float]":
@@ -170,9 +184,8 @@ def _cost(table: pd.DataFrame, losses: pd.DataFrame) -> dict[str, Finding]:
     }
 
 
-def _systematic(gains: pd.DataFrame, rivals: tuple[str, ...]) -> Finding:
-    won = gains["won"].to_dict()
-    shares = {f"{r} {m}": 100 * won[r, m] for r in rivals for m in ("accuracy", "ece")}
+def _systematic(gains: Gains, rivals: tuple[str, ...]) -> Finding:
+    shares = {f"{r} {m}": 100 * gains[r, m].won for r in rivals for m in ("accuracy", "ece")}
     words = f"per cent of the splits won against {listed(shares, '.0f')}"
     return Finding(min(shares.values()) / 100, words)
 
