@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from embedalloc.study.claims.ledger import Claim, read_ledger
 from embedalloc.study.job import job
-from embedalloc.study.multiverse import OUTCOMES
+from embedalloc.study.multiverse import OUTCOMES, SETTLED
 from embedalloc.study.multiverse_summary import SHARES
 from embedalloc.study.style import BLACK, GREY, VERMILLION, new_figure, save_figure
 from embedalloc.study.tables import read_table, read_tables
@@ -17,6 +17,8 @@ from embedalloc.study.tables import read_table, read_tables
 COLUMNS = 4
 #: Filled, half and hollow: no colour, because colours stand for allocation rules.
 FACES = {"holds": BLACK, "partly": GREY, "fails": "white"}
+SETTLED_MARK, UNSETTLED_MARK = "o", "^"
+SIZES = {SETTLED_MARK: 7, UNSETTLED_MARK: 14}
 
 
 def draw(outcomes: pd.DataFrame, shares: pd.DataFrame, claims: dict[str, Claim]) -> Figure:
@@ -40,12 +42,14 @@ def draw(outcomes: pd.DataFrame, shares: pd.DataFrame, claims: dict[str, Claim])
         for name, face in FACES.items()
     ]
     handles += [
+        Line2D([], [], marker=UNSETTLED_MARK, linestyle="none", color=BLACK,
+               markerfacecolor="white", label="unsettled"),
         Line2D([], [], marker="*", linestyle="none", color=VERMILLION, markersize=8,
                label="default setting"),
         Line2D([], [], color=GREY, linestyle="--", label="threshold of holding"),
     ]  # fmt: skip
     title = "one mark per random setting, in the order of the claim's statistic (95 % interval)"
-    figure.legend(handles=handles, loc="outside lower center", ncols=5, title=title)
+    figure.legend(handles=handles, loc="outside lower center", ncols=6, title=title)
     return figure
 
 
@@ -55,10 +59,12 @@ def draw_curve(axis: Axes, rows: pd.DataFrame, claim: Claim) -> None:
     place = pd.Series(range(len(drawn)), index=drawn.index)
     default = float(rows[rows["kind"] == "default"]["estimate"].iloc[0])
     axis.vlines(place, drawn["low"], drawn["high"], color=GREY, linewidth=0.5, alpha=0.6)
+    settled = drawn["steadiness"] >= SETTLED
     for outcome, face in FACES.items():
-        here = drawn["outcome"] == outcome
-        axis.scatter(place[here], drawn["estimate"][here], s=7, color=face, edgecolor=BLACK,
-                     linewidth=0.4, zorder=3)  # fmt: skip
+        for marker, these in ((SETTLED_MARK, settled), (UNSETTLED_MARK, ~settled)):
+            here = (drawn["outcome"] == outcome) & these
+            axis.scatter(place[here], drawn["estimate"][here], s=SIZES[marker], marker=marker,
+                         color=face, edgecolor=BLACK, linewidth=0.4, zorder=3)  # fmt: skip
     axis.plot((drawn["estimate"] < default).sum(), default, marker="*", markersize=8,
               color=VERMILLION, zorder=4)  # fmt: skip
     thresholds = [condition.threshold for condition in claim.holds]

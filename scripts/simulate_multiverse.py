@@ -15,7 +15,7 @@ def main(cell: dict[str, Any], choices: str, ledger: str, outcomes: str) -> None
         read_spaces(choices)[cell["experiment"]],
         [Point(**point) for point in cell["points"]],
         {claim.id: claim for claim in read_ledger(ledger)},
-        **{key: cell[key] for key in ("block", "replications", "resamples")},
+        **{key: cell[key] for key in ("block", "replications", "at_most", "resamples")},
     )
     write_table(outcomes, frame, OUTCOMES, settings=cell, seed=cell["seed"])
 

@@ -21,6 +21,7 @@ def main(
         data if isinstance(data, str) else os.path.dirname(data[0]),
         block=cell["block"],
         splits=cell["replications"],
+        at_most=cell["at_most"],
     )
     write_table(outcomes, frame, OUTCOMES, settings=cell, seed=cell["seed"])
 

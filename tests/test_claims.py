@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from embedalloc.study.claims import CLAIMS, SECTIONS
 from embedalloc.study.claims.exp1 import exp1_findings
@@ -146,9 +147,52 @@ def test_the_bootstrap_interval_covers_the_mean_as_often_as_it_says():
     covered = 0
     for _ in range(300):
         rows = rng.standard_normal((60, 1)) + 2.0
-        _, low, high = bootstrap(300).interval({"x": rows}, lambda means: means["x"][..., 0])
-        covered += low <= 2.0 <= high
+        found = bootstrap(300).interval({"x": rows}, lambda means: means["x"][..., 0])
+        covered += found.low <= 2.0 <= found.high
     assert 0.90 <= covered / 300 <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("text", "margin"), [("estimate > 0", 0.6), ("low > 0", 2.5), ("high < 0", -1.2)]
+)
+def test_the_chance_of_a_condition_is_its_frequency_in_repetitions(text, margin):
+    """Data whose mean lies the margin in standard errors above 0, then data like it, drawn anew."""
+    condition = Condition.parse(text, "here")
+    rng = np.random.default_rng(5)
+    noise = rng.standard_normal((60, 1))
+    noise = (noise - noise.mean()) / noise.std(ddof=1)
+
+    def found(rows, draws=400):
+        resampling = Bootstrap(rng, draws)
+        return resampling.interval({"x": rows}, lambda means: means["x"][..., 0]).finding("mean")
+
+    shift = margin / np.sqrt(60)
+    chance = condition.chance(found(noise + shift, draws=4000))
+    again = [
+        condition.met_by(found(rng.standard_normal((60, 1)) + shift), "again") for _ in range(600)
+    ]
+    assert chance == pytest.approx(np.mean(again), abs=4 * np.sqrt(0.25 / 600))
+    assert 0.05 < chance < 0.95
+
+
+def test_steadiness_is_the_chance_of_the_outcome(tmp_path):
+    entry = ENTRY.replace("[low > 0]", "[estimate >= 1]").replace("estimate > 0", "estimate >= 0.5")
+    (claim,) = ledger_of(tmp_path, entry)
+    resampled = np.array([1.0, 1.0, 0.8, 0.6, 0.4])
+    for estimate, steadiness in {1.0: 2 / 5, 0.7: 2 / 5, 0.2: 1 / 5}.items():
+        found = Finding(estimate, "so much", resampled=resampled)
+        assert claim.steadiness(found) == pytest.approx(steadiness)
+    (claim,) = ledger_of(tmp_path, ENTRY)
+    clear = Finding(2.0, "it fell", 1.0, 3.0, resampled=np.linspace(1.0, 3.0, 100))
+    assert claim.outcome(clear) == "holds"
+    assert claim.steadiness(clear) == 1.0
+    # Nine of ten resamples above 0: 1.28 standard errors, 0.68 short of what holding takes.
+    unclear = Finding(2.0, "it fell", -1.0, 3.0, resampled=np.array([-1.0] + 9 * [2.0]))
+    assert claim.outcome(unclear) == "partly"
+    assert claim.steadiness(unclear) == pytest.approx(
+        0.9 - norm.cdf(norm.ppf(0.9) - 1.96), abs=1e-3
+    )
+    assert claim.steadiness(Finding(np.nan, "nothing to decide by")) == 1.0
 
 
 def profiles(curves, cell, values):
@@ -246,6 +290,29 @@ def test_experiment_2_on_curves_with_a_known_answer():
     }
 
 
+def test_experiment_2_without_a_rise_is_decided():
+    """Curves that only fall have nothing to compare, and one that rises is infinitely steeper."""
+    falling, turning = np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])
+    columns = ("training_mse", "approximation", "literal_approximation", "estimation",
+               "literal_estimation")  # fmt: skip
+    claims = {claim.id: claim for claim in read_ledger(LEDGER)}
+    for small, expected in ((falling, (1.0, 1.0)), (turning, (0.0, np.inf))):
+        frame = profiles(
+            {
+                n: dict.fromkeys(columns, falling) | {"test_mse": curve, "total": curve}
+                for n, curve in ((100, small), (400, falling))
+            },
+            "observations",
+            [1, 2, 3],
+        )
+        found = exp2_findings(frame, panels=[100, 400], sizes=[100, 400], bootstrap=bootstrap())
+        names = ("exp2-flatter", "exp2-strongest-smallest")
+        findings = [found[name]["as stated"] for name in names]
+        assert tuple(finding.estimate for finding in findings) == expected
+        outcomes = {claims[n].outcome(f) for n, f in zip(names, findings, strict=True)}
+        assert outcomes == {"holds" if small is turning else "fails"}
+
+
 def test_experiment_3_on_errors_with_a_known_answer():
     # Errors by rule (proposed, equal, cardinality, mass) for rivals floored; spending helps equal.
     floored = {10: (9, 9, 9, 9), 20: (4, 8, 9, 5), 30: (2, 3, 9, 2.5)}
@@ -331,11 +398,11 @@ def heart_inputs(differences):
 
 def test_heart_signs_make_every_advantage_positive():
     gains = advantages(paired_rows(lambda rival, metric: 0.3 if METRICS[metric] else -0.3))
-    assert (gains["gain"] == 0.3).all()
-    assert np.allclose(gains.xs("accuracy", level="metric")[["low", "high"]], [0.2, 0.5])
+    assert all(advantage.gain == 0.3 for advantage in gains.values())
+    assert np.allclose(gains["one_hot", "accuracy"][1:3], [0.2, 0.5])
     # For a metric where less is better the interval turns round: −(−0.3 + 0.2), −(−0.3 − 0.1).
-    assert np.allclose(gains.xs("brier", level="metric")[["low", "high"]], [0.1, 0.4])
-    assert np.allclose(gains["won"], 0.65)
+    assert np.allclose(gains["one_hot", "brier"][1:3], [0.1, 0.4])
+    assert np.allclose([advantage.won for advantage in gains.values()], 0.65)
 
 
 def test_heart_findings_on_a_table_with_a_known_answer():

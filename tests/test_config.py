@@ -126,6 +126,11 @@ def test_the_default_configuration_is_valid():
             "do; it must be at least 30000",
         ),
         (
+            ("multiverse", "heart", "at_most"),
+            9,
+            "multiverse.heart.at_most: 9 must be at least multiverse.heart.replications, 16",
+        ),
+        (
             ("exp3", "budgets"),
             [300, 10**9],
             "theory.allocation.budget_step: 10 makes 99,999,970 budgets between the smallest",

@@ -16,10 +16,12 @@ from embedalloc.study import exp2, exp3, heart, latent
 from embedalloc.study import multiverse as mv
 from embedalloc.study.cells import claims_cell, exp2_cell
 from embedalloc.study.claims.exp2 import exp2_findings
-from embedalloc.study.claims.finding import Bootstrap
+from embedalloc.study.claims.finding import Bootstrap, Finding
+from embedalloc.study.claims.heart import paired_findings
 from embedalloc.study.claims.ledger import judge, read_ledger
 from embedalloc.study.config import check_config
 from embedalloc.study.heart_data import read_patients
+from embedalloc.study.heart_table import paired_table
 from embedalloc.study.multiverse_cells import (
     multiverse_cell,
     multiverse_parts,
@@ -27,7 +29,12 @@ from embedalloc.study.multiverse_cells import (
     multiverse_regret_cell,
     regret_parts,
 )
-from embedalloc.study.multiverse_heart import run_heart_points
+from embedalloc.study.multiverse_heart import (
+    resampled_findings,
+    run_heart_points,
+    score_splits,
+    share_of_same_outcomes,
+)
 from embedalloc.study.multiverse_runs import REGRET, regret_of_points, run_points
 from embedalloc.study.multiverse_summary import (
     EFFECTS,
@@ -46,6 +53,7 @@ CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 SPACES = mv.read_spaces(ROOT / "workflow/multiverse.yaml")
 CLAIMS = {claim.id: claim for claim in read_ledger(ROOT / "workflow/claims.yaml")}
 DATA = ROOT / "workflow/resources/heart_disease"
+SIX = {"replications": 6, "at_most": 6, "resamples": 100}
 EXPERIMENTS = ("exp1", "exp2", "exp3", "heart")
 
 
@@ -179,7 +187,7 @@ def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     bootstrap = Bootstrap(stream(config["seed"], "claims", "exp2"), 100)
     found = exp2_findings(profiles, **claims_cell(config)["exp2"], bootstrap=bootstrap)
     judged = judge([CLAIMS[name] for name in found], found).set_index(["claim", "reading"])
-    rows = run_points(space, [point], CLAIMS, block=CONFIG["exp2"], replications=6, resamples=100)
+    rows = run_points(space, [point], CLAIMS, block=CONFIG["exp2"], **SIX)
     mv.OUTCOMES.check(rows, "outcomes")
     for row in rows.to_dict("records"):
         expected = judged.loc[(row["claim"], CLAIMS[row["claim"]].readings[row["reading"]])]
@@ -195,7 +203,7 @@ def test_points_run_with_every_reading(name):
         for i, setting in enumerate(space.singles())
         if any(c.reading for c in space.choices if c.name in space.changes(setting))
     ]
-    rows = run_points(space, chosen, CLAIMS, block=CONFIG[name], replications=3, resamples=20)
+    rows = run_points(space, chosen, CLAIMS, block=CONFIG[name], **SIX)
     mv.OUTCOMES.check(rows, "outcomes")
     assert len(rows) == len(chosen) * len(space.claims)
 
@@ -206,13 +214,77 @@ def test_heart_points_run_and_share_their_seed():
     setting = space.default | {"greedy": "per_dimension", "tries": "same_tries",
                                "cap": "cardinality_minus_one", "restore": "no"}  # fmt: skip
     chosen = [mv.Point("draw", i, 0, 5, setting) for i in range(2)]
-    rows = run_heart_points(space, chosen, CLAIMS, DATA, block=block, splits=2)
+    rows = run_heart_points(space, chosen, CLAIMS, DATA, block=block, splits=2, at_most=2)
     mv.OUTCOMES.check(rows, "outcomes")
     assert set(rows["reading"]) == {"same_tries"}
     assert (
         rows[rows["number"] == 0]["estimate"].tolist()
         == rows[rows["number"] == 1]["estimate"].tolist()
     )
+
+
+def test_replications_double_until_every_outcome_is_settled():
+    simulated, decided = [], []
+
+    def simulate(part):
+        simulated.append(part)
+        return (pd.DataFrame({"replication": range(20 * part, min(20 * part + 20, 100))}),)
+
+    def decided_with(steadiness):
+        def decide(tables, count):
+            decided.append(tables[0]["replication"].tolist())
+            return [{"steadiness": 1.0}, {"steadiness": steadiness(count)}]
+
+        simulated.clear()
+        decided.clear()
+        mv.until_settled(simulate, decide, 20, 100)
+        assert simulated == list(range(-(-len(decided[-1]) // 20)))
+        assert all(rows == list(range(len(rows))) for rows in decided)
+        return [len(rows) for rows in decided]
+
+    assert decided_with(lambda count: 0.95) == [20]
+    assert decided_with(lambda count: 0.96 if count > 30 else 0.94) == [20, 40]
+    assert decided_with(lambda count: 0.5) == [20, 40, 80, 100]
+
+
+@pytest.mark.parametrize("name", ["exp1", "exp2", "exp3"])
+def test_a_point_that_grew_is_the_same_as_one_that_was_large_at_once(name, monkeypatch):
+    monkeypatch.setattr(mv, "SETTLED", 1.1)
+    space = SPACES[name]
+    point = mv.Point("draw", 0, 0, 7, space.draw(7, 0))
+    block = CONFIG[name]
+    grown = run_points(space, [point], CLAIMS, block=block, replications=4, at_most=6, resamples=50)
+    at_once = run_points(
+        space, [point], CLAIMS, block=block, replications=6, at_most=6, resamples=50
+    )
+    assert set(grown["replications"]) == {6}
+    pd.testing.assert_frame_equal(grown, at_once)
+
+
+def test_heart_findings_are_those_of_the_paired_table_and_of_resampled_splits():
+    space = SPACES["heart"]
+    block = CONFIG["heart"] | {"epochs": 2, "budgets": [64, 128], "restarts": 2}
+    patients = read_patients(DATA, cholesterol_zero_is_missing=False)
+    config = {"seed": 4, "heart": block | {"splits": 5, "splits_per_job": 5}}
+    scores, splits = score_splits(patients, config, 0, space.readings(space.default))
+    first, *again = resampled_findings(scores, splits, seed=4)
+    rows = {part: len(splits.iloc[0][part]) for part in ("training", "validation", "test")}
+    table = paired_table(
+        scores,
+        test=(rows["test"], rows["training"] + rows["validation"]),
+        validation=(rows["validation"], rows["training"]),
+    )
+    assert first == paired_findings(table)
+    assert set(first["heart-brier"]) == {"one_try"}
+    claim = CLAIMS["heart-accuracy"]
+    estimates = np.array([found["heart-accuracy"]["one_try"].estimate for found in again])
+    wide = scores.pivot(index="split", columns="model", values="accuracy")
+    advantage = wide.drop(columns="proposed").rsub(wide["proposed"], axis=0)
+    rng = np.random.default_rng(0)
+    drawn = [advantage.iloc[rng.integers(5, size=5)].mean().min() for _ in range(2000)]
+    assert estimates.mean() == pytest.approx(np.mean(drawn), abs=4 * np.std(drawn) / 10)
+    others = [Finding(e, "", -1.0, 1.0) for e in (0.1, 0.1, -0.1, 0.2)]
+    assert share_of_same_outcomes(claim, others[0], others) == 0.75
 
 
 def test_regret_of_draws():
@@ -308,14 +380,18 @@ def test_the_variance_share_by_hand():
 
 
 def outcome_table(values):
-    """Outcomes of exp2-total-turns and its companions: (kind, number, repeat, setting, outcome)."""
+    """Outcomes of exp2-total-turns and its companions: (kind, number, repeat, setting, outcome).
+
+    An outcome with a question mark is not settled.
+    """
     space = SPACES["exp2"]
     rows = [
         {
             "experiment": "exp2", "kind": kind, "number": number, "repeat": repeat, "seed": 0,
-            "setting": json.dumps(space.default | changed), "changes": len(changed),
-            "claim": claim, "reading": "as stated", "outcome": outcome, "estimate": 1.0,
-            "low": math.nan, "high": math.nan,
+            "replications": 20, "setting": json.dumps(space.default | changed),
+            "changes": len(changed), "claim": claim, "reading": "as stated",
+            "outcome": outcome.rstrip("?"), "steadiness": 0.5 if outcome.endswith("?") else 0.99,
+            "estimate": 1.0, "low": math.nan, "high": math.nan,
         }
         for claim in space.claims
         for kind, number, repeat, changed, outcome in values
@@ -330,9 +406,10 @@ def test_shares_and_overturning_changes_by_hand():
             ("default", 0, 1, {}, "holds"),
             ("single", 0, 0, {"rank": "10"}, "holds"),
             ("single", 1, 0, {"rank": "40"}, "fails"),
+            ("single", 2, 0, {"scale": "5"}, "fails?"),
             ("draw", 0, 0, {"rank": "10", "scale": "5"}, "fails"),
-            ("draw", 0, 1, {"rank": "10", "scale": "5"}, "partly"),
-            ("draw", 1, 0, {"scale": "20"}, "holds"),
+            ("draw", 0, 1, {"rank": "10", "scale": "5"}, "partly?"),
+            ("draw", 1, 0, {"scale": "20"}, "holds?"),
             ("draw", 2, 0, {"rank": "40"}, "partly"),
             ("draw", 3, 0, {"rank": "40", "scale": "20"}, "holds"),
         ]
@@ -344,14 +421,17 @@ def test_shares_and_overturning_changes_by_hand():
     row = found.iloc[0]
     assert (row["draws"], row["share"], row["partly"]) == (4, 0.5, 0.75)
     assert (row["low"], row["high"]) == wilson(2, 4)
+    assert (row["default_settled"], row["settled"]) == (True, 3)
     assert (row["repetitions"], row["same"]) == (2, 0.5)
-    assert (row["singles"], row["overturning"], row["fewest"]) == (2, 1, 1)
+    assert (row["settled_repetitions"], row["same_settled"]) == (1, 1.0)
+    assert (row["singles"], row["overturning"], row["fewest"]) == (3, 1, 1)
     assert row["overturned_by"] == "rank 40 (fails)"
     by_rank = choices[(choices["claim"] == row["claim"]) & (choices["choice"] == "rank")]
     assert by_rank.set_index("value")["draws"].to_dict() == {"10": 1, "20": 1, "40": 2}
-    assert share_words(found)[row["claim"]] == "holds in 50 % of 4 settings (15 to 85 %)"
+    words = "holds in 50 % of 4 settings (15 to 85 %), 1 of them unsettled"
+    assert share_words(found)[row["claim"]] == words
     page = as_markdown(found, choices)
-    assert "1 of 2 single changes: rank 40 (fails)" in page
+    assert "| 3 of 4 | 50 % (100 % of 1) | 1 of 3 single changes: rank 40 (fails) |" in page
     kept = table[~((table["kind"] == "single") & (table["outcome"] == "fails"))]
     again = shares(kept, spaces, CLAIMS).iloc[0]
     assert (again["overturning"], again["fewest"]) == (0, 1)

@@ -178,7 +178,8 @@ def test_shares_of_settings_stand_beside_the_verdicts(tmp_path, page):
         [
             {
                 "claim": "exp1-1-0", "experiment": "exp1", "statement": "s", "default": "holds",
-                "draws": 40, **share, "repetitions": 2, "same": 1.0, "singles": 9,
+                "default_settled": True, "draws": 40, "settled": 33, **share, "repetitions": 2,
+                "same": 1.0, "settled_repetitions": 1, "same_settled": 1.0, "singles": 9,
                 "overturning": 0, "pairs": 0, "overturning_pairs": 0, "fewest": 0,
                 "overturned_by": "",
             }
@@ -187,7 +188,7 @@ def test_shares_of_settings_stand_beside_the_verdicts(tmp_path, page):
     source.shares = [tmp_path / "shares.parquet"]
     write_table(source.shares[0], rows[list(SHARES.columns)], SHARES, settings={}, seed=0)
     shown = write_report().main(source, params(), ROOT)
-    words = "Over the open choices: holds in 50 % of 40 settings (50 to 50 %)"
+    words = "Over the open choices: holds in 50 % of 40 settings (50 to 50 %), 7 of them unsettled"
     assert shown.count(words) == 1
     assert "Over the open choices" not in page
 

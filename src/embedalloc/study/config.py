@@ -166,6 +166,13 @@ def _contradictions(config: Mapping[str, Any]) -> Iterator[str]:
             f"heart.fold_splits: {heart['fold_splits']} must be at most heart.splits, "
             f"{heart['splits']}"
         )
+    for name in ("exp1", "exp2", "exp3", "heart"):
+        size = config["multiverse"][name]
+        if size["at_most"] < size["replications"]:
+            yield (
+                f"multiverse.{name}.at_most: {size['at_most']} must be at least "
+                f"multiverse.{name}.replications, {size['replications']}"
+            )
 
 
 def _too_many_jobs(config: Mapping[str, Any]) -> Iterator[str]:

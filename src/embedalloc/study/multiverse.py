@@ -9,7 +9,7 @@ seeds to show the noise of a verdict itself.
 import copy
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.tables import Column, Contract, TableError
 
+#: An outcome is settled where a repetition has the same one with at least this chance.
+SETTLED = 0.95
 KINDS = ("default", "single", "pair", "draw")
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
@@ -35,11 +37,15 @@ OUTCOMES = Contract(
         "number": Column("integer", "number within its kind", low=0),
         "repeat": Column("integer", "0, or the number of the repetition", low=0),
         "seed": Column("integer", "seed of the simulation", low=0),
+        "replications": Column("integer", "replications or splits behind the outcome", low=1),
         "setting": Column("text", "value of every choice, as JSON"),
         "changes": Column("integer", "choices that differ from the default", low=0),
         "claim": Column("text", "id of the claim in workflow/claims.yaml"),
         "reading": Column("text", "reading under which it is decided"),
         "outcome": Column("text", "by the claim's own rule", values=CLAIM_OUTCOMES),
+        "steadiness": Column(
+            "number", "chance that a repetition has the same outcome", low=0.0, high=1.0
+        ),
         "estimate": Column("number", "the deciding statistic", may_be_missing=True),
         "low": Column("number", "lower end of its 95 % interval", may_be_missing=True),
         "high": Column("number", "upper end of its 95 % interval", may_be_missing=True),
@@ -248,39 +254,79 @@ def plain(chosen: Iterable[Point]) -> list[dict[str, Any]]:
     return [asdict(point) for point in chosen]
 
 
-def outcome_rows(
+def followed(
     space: Space,
     point: Point,
     claims: Mapping[str, Claim],
     found: Mapping[str, Mapping[str, Finding]],
+) -> dict[str, tuple[str, Finding]]:
+    """Return for each followed claim the reading that the point takes, and what was found."""
+    readings = space.readings(point.setting)
+    taken = {name: reading_of(claims[name], readings) for name in space.claims}
+    return {name: (reading, found[name][reading]) for name, reading in taken.items()}
+
+
+def outcome_rows(
+    space: Space,
+    point: Point,
+    claims: Mapping[str, Claim],
+    found: Mapping[str, tuple[str, Finding]],
+    steadiness: Mapping[str, float],
+    replications: int,
 ) -> list[dict[str, Any]]:
-    """Decide the followed claims under the point's readings, by their own rules."""
+    """Decide the followed claims by their own rules, from reading and finding of each."""
     about = {
         "experiment": space.experiment,
         "kind": point.kind,
         "number": point.number,
         "repeat": point.repeat,
         "seed": point.seed,
+        "replications": replications,
         "setting": written(point.setting),
         "changes": len(space.changes(point.setting)),
     }
-    rows = []
-    for name in space.claims:
-        claim = claims[name]
-        reading = reading_of(claim, space.readings(point.setting))
-        finding = found[name][reading]
-        rows.append(
-            about
-            | {
-                "claim": name,
-                "reading": reading,
-                "outcome": claim.outcome(finding),
-                "estimate": float(finding.estimate),
-                "low": float("nan") if finding.low is None else float(finding.low),
-                "high": float("nan") if finding.high is None else float(finding.high),
-            }
-        )
-    return rows
+    return [
+        about
+        | {
+            "claim": name,
+            "reading": reading,
+            "outcome": claims[name].outcome(finding),
+            "steadiness": steadiness[name],
+            "estimate": float(finding.estimate),
+            "low": float("nan") if finding.low is None else float(finding.low),
+            "high": float("nan") if finding.high is None else float(finding.high),
+        }
+        for name, (reading, finding) in found.items()
+    ]
+
+
+def until_settled(
+    simulate: Callable[[int], tuple[pd.DataFrame, ...]],
+    decide: Callable[[Sequence[pd.DataFrame], int], list[dict[str, Any]]],
+    replications: int,
+    at_most: int,
+) -> list[dict[str, Any]]:
+    """Return a point's outcome rows with as many replications as settle them.
+
+    Parameters
+    ----------
+    simulate
+        Tables of one part of the replications, by its number.
+    decide
+        Outcome rows from these tables of all parts, and the number of replications in them.
+    replications, at_most
+        Replications of a part: one part at first, twice as many parts until every outcome is
+        settled, and the most replications that there are.
+    """
+    parts: list[tuple[pd.DataFrame, ...]] = []
+    count = replications
+    while True:
+        parts += [simulate(part) for part in range(len(parts), -(-count // replications))]
+        tables = [pd.concat(each, ignore_index=True) for each in zip(*parts, strict=True)]
+        rows = decide(tables, count)
+        if count >= at_most or all(row["steadiness"] >= SETTLED for row in rows):
+            return rows
+        count = min(2 * count, at_most)
 
 
 def reading_of(claim: Claim, readings: Iterable[str]) -> str:

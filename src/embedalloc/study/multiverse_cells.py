@@ -39,6 +39,7 @@ def multiverse_cell(config: Mapping[str, Any], space: Space, part: int) -> dict[
         "points": plain(chosen),
         "block": _block(config, space.experiment),
         "replications": config["multiverse"][space.experiment]["replications"],
+        "at_most": config["multiverse"][space.experiment]["at_most"],
         "resamples": config["claims"]["draws"],
         "seed": config["seed"],
     }

@@ -1,20 +1,32 @@
 """Runs of the multiverse for the heart-disease study: its own training, metrics and claims."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from embedalloc.streams import stream
 from embedalloc.study.cells import heart_cell
 from embedalloc.study.claims.finding import Finding
-from embedalloc.study.claims.heart import paired_findings
+from embedalloc.study.claims.heart import RIVALS, paired_findings
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.heart import run_splits
 from embedalloc.study.heart_data import read_patients
 from embedalloc.study.heart_metrics import score
-from embedalloc.study.heart_table import paired_table
-from embedalloc.study.multiverse import Point, Space, outcome_frame, outcome_rows
+from embedalloc.study.heart_table import compare, split_differences
+from embedalloc.study.multiverse import (
+    Point,
+    Space,
+    followed,
+    outcome_frame,
+    outcome_rows,
+    until_settled,
+)
+
+Findings = dict[str, dict[str, Finding]]
+#: Resamples of the splits that show how steady an outcome is.
+RESAMPLES = 100
 
 
 def run_heart_points(
@@ -25,6 +37,7 @@ def run_heart_points(
     *,
     block: Mapping[str, Any],
     splits: int,
+    at_most: int,
 ) -> pd.DataFrame:
     """Return the outcomes of some points of the heart-disease study.
 
@@ -36,44 +49,83 @@ def run_heart_points(
         The heart-disease files, as in `embedalloc.study.heart_data.read_patients`.
     block
         The study's block of the configuration.
-    splits
-        Splits of the patients for a point.
+    splits, at_most
+        Splits of the patients for a point at first, and the most that it may take to settle.
     """
-    rows = []
-    for point in chosen:
-        readings = space.readings(point.setting)
-        size = {"splits": splits, "splits_per_job": splits}
-        heart = space.block(block, point.setting) | size
-        if "one_try" in readings:
-            heart["restarts"] = 1  # the further tries would not be looked at
-        found = find_heart({"seed": point.seed, "heart": heart}, readings, data)
-        rows += outcome_rows(space, point, claims, found)
-    return outcome_frame(rows)
+    size = {"splits": splits, "at_most": at_most}
+    rows = [run_heart_point(space, point, claims, data, block=block, **size) for point in chosen]
+    return outcome_frame(row for each in rows for row in each)
 
 
-def find_heart(
-    config: Mapping[str, Any], readings: Sequence[str], data: str | Path
-) -> dict[str, dict[str, Finding]]:
-    """Return the findings on the paired comparison of Table 1 under a configuration."""
-    zeros = config["heart"]["cholesterol_zero_is_missing"]
+def run_heart_point(
+    space: Space,
+    point: Point,
+    claims: Mapping[str, Claim],
+    data: str | Path,
+    *,
+    block: Mapping[str, Any],
+    splits: int,
+    at_most: int,
+) -> list[dict[str, Any]]:
+    """Return the outcome rows of one point; see `run_heart_points`."""
+    size = {"splits": at_most, "splits_per_job": splits}
+    heart = space.block(block, point.setting) | size
+    zeros = heart["cholesterol_zero_is_missing"]
     patients = read_patients(data, cholesterol_zero_is_missing=zeros)
-    trained, splits, _ = run_splits(patients, **heart_cell(config, 0))
-    scores, _ = score(trained, splits, patients)
-    if "per_dimension" in readings:
-        scores = with_other_heuristic(scores)
+    readings = space.readings(point.setting)
+
+    def simulate(part: int) -> tuple[pd.DataFrame, ...]:
+        return score_splits(patients, {"seed": point.seed, "heart": heart}, part, readings)
+
+    def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
+        found, *again = (
+            followed(space, point, claims, each)
+            for each in resampled_findings(*tables, seed=point.seed)
+        )
+        steadiness = {
+            name: share_of_same_outcomes(claims[name], each, [other[name][1] for other in again])
+            for name, (_, each) in found.items()
+        }
+        return outcome_rows(space, point, claims, found, steadiness, count)
+
+    return until_settled(simulate, decide, splits, at_most)
+
+
+def share_of_same_outcomes(claim: Claim, finding: Finding, others: Sequence[Finding]) -> float:
+    """Return the share of other findings that decide the claim as the first does."""
+    outcome = claim.outcome(finding)
+    return sum(claim.outcome(other) == outcome for other in others) / len(others)
+
+
+def score_splits(
+    patients: pd.DataFrame, config: Mapping[str, Any], part: int, readings: Sequence[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the scores of the models that the readings look at, and their splits.
+
+    Other models are not trained. The cardinality heuristic goes by that name in either reading.
+    """
+    other = {"cardinality_per_dimension": "cardinality"} if "per_dimension" in readings else {}
+    rivals = next(rivals for tries, rivals in RIVALS.items() if tries in readings)
+    names = {new: old for old, new in other.items()}
+    models = [names.get(model, model) for model in ("proposed", *rivals)]
+    trained, splits, _ = run_splits(patients, **heart_cell(config, part), models=models)
+    scores, _ = score(trained, splits, patients, models)
+    return scores.assign(model=scores["model"].replace(other)), splits
+
+
+def resampled_findings(
+    scores: pd.DataFrame, splits: pd.DataFrame, *, seed: int
+) -> Iterator[Findings]:
+    """Yield the findings on the paired comparison of Table 1, then those of resampled splits."""
     first = splits.iloc[0]
-    paired = paired_table(
-        scores,
-        test=(len(first["test"]), len(first["training"]) + len(first["validation"])),
-        validation=(len(first["validation"]), len(first["training"])),
-    )
-    return paired_findings(paired)
-
-
-def with_other_heuristic(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores with the two readings of the cardinality heuristic exchanged."""
-    other = {
-        "cardinality": "cardinality_per_dimension",
-        "cardinality_per_dimension": "cardinality",
+    sizes = {
+        "test": (len(first["test"]), len(first["training"]) + len(first["validation"])),
+        "validation": (len(first["validation"]), len(first["training"])),
     }
-    return scores.assign(model=scores["model"].replace(other))
+    rivals, differences = split_differences(scores)
+    yield paired_findings(compare(rivals, differences, **sizes))
+    rng = stream(seed, "multiverse", "heart", "resamples")
+    count = len(differences)
+    for _ in range(RESAMPLES):
+        drawn = differences[rng.integers(count, size=count)]
+        yield paired_findings(compare(rivals, drawn, **sizes))

@@ -2,7 +2,7 @@
 
 A run is what the workflow does with the same configuration: the cells of the experiment are
 simulated, and the claims' own functions and thresholds decide. Only the number of replications
-differs.
+differs: it grows until the outcomes are settled.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,10 +18,16 @@ from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.ledger import Claim
-from embedalloc.study.multiverse import Point, Space, outcome_frame, outcome_rows, written
+from embedalloc.study.multiverse import (
+    Point,
+    Space,
+    followed,
+    outcome_frame,
+    outcome_rows,
+    until_settled,
+    written,
+)
 from embedalloc.study.tables import Column, Contract
-
-Findings = dict[str, dict[str, Finding]]
 
 REGRET = Contract(
     "multiverse_regret",
@@ -43,6 +49,7 @@ def run_points(
     *,
     block: Mapping[str, Any],
     replications: int,
+    at_most: int,
     resamples: int,
 ) -> pd.DataFrame:
     """Return the outcomes of some points of Experiment 1, 2 or 3.
@@ -53,62 +60,96 @@ def run_points(
         Open choices, the points to run, and the ledger's claims by id.
     block
         The experiment's block of the configuration.
-    replications
-        Monte Carlo replications of a point.
+    replications, at_most
+        Monte Carlo replications of a point at first, and the most that it may take to settle.
     resamples
         Bootstrap resamples behind each interval.
     """
-    find = FINDERS[space.experiment]
-    rows = []
-    for point in chosen:
-        config = point_config(space, point, block, replications)
-        readings = space.readings(point.setting)
+    size = {"replications": replications, "at_most": at_most, "resamples": resamples}
+    rows = [run_point(space, point, claims, block=block, **size) for point in chosen]
+    return outcome_frame(row for each in rows for row in each)
+
+
+def run_point(
+    space: Space,
+    point: Point,
+    claims: Mapping[str, Claim],
+    *,
+    block: Mapping[str, Any],
+    replications: int,
+    at_most: int,
+    resamples: int,
+) -> list[dict[str, Any]]:
+    """Return the outcome rows of one point; see `run_points`."""
+    simulate, findings_of = EXPERIMENTS[space.experiment]
+    config = point_config(space, point, block, at_most, replications)
+    readings = space.readings(point.setting)
+    settings = claims_settings(space.experiment, config[space.experiment])
+
+    def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
         bootstrap = Bootstrap(stream(point.seed, "claims", space.experiment), resamples)
-        rows += outcome_rows(space, point, claims, find(config, readings, bootstrap))
-    return outcome_frame(rows)
+        findings = findings_of(*tables, **settings, bootstrap=bootstrap)
+        found = followed(space, point, claims, findings)
+        steadiness = {name: claims[name].steadiness(each) for name, (_, each) in found.items()}
+        return outcome_rows(space, point, claims, found, steadiness, count)
+
+    return until_settled(
+        lambda part: simulate(config, part, readings), decide, replications, at_most
+    )
 
 
 def point_config(
-    space: Space, point: Point, block: Mapping[str, Any], replications: int
+    space: Space, point: Point, block: Mapping[str, Any], replications: int, per_part: int
 ) -> dict[str, Any]:
-    """Return the configuration of a point: its seed and its experiment's block, all in one part."""
-    size = {"replications": replications, "replications_per_job": replications}
+    """Return the configuration of a point: its seed and its experiment's block."""
+    size = {"replications": replications, "replications_per_job": per_part}
     return {
         "seed": point.seed,
         space.experiment: space.block(block, point.setting) | size,
     }
 
 
-def find_exp1(config: Mapping[str, Any], readings: Sequence[str], bootstrap: Bootstrap) -> Findings:
-    """Return the findings on Experiment 1 under a configuration."""
-    block = config["exp1"]
-    frames = [exp1.simulate(**exp1_cell(config, design, 0)) for design in block["designs"]]
-    profiles, fits = (pd.concat(each, ignore_index=True) for each in zip(*frames, strict=True))
-    return exp1_findings(profiles, fits, **claims_settings("exp1", block), bootstrap=bootstrap)
+def simulate_exp1(
+    config: Mapping[str, Any], part: int, readings: Sequence[str]
+) -> tuple[pd.DataFrame, ...]:
+    """Return profiles and fits of one part of Experiment 1."""
+    frames = [exp1.simulate(**exp1_cell(config, each, part)) for each in config["exp1"]["designs"]]
+    profiles, fits = zip(*frames, strict=True)
+    return pd.concat(profiles), pd.concat(fits)
 
 
-def find_exp2(config: Mapping[str, Any], readings: Sequence[str], bootstrap: Bootstrap) -> Findings:
-    """Return the findings on Experiment 2 under a configuration."""
+def simulate_exp2(
+    config: Mapping[str, Any], part: int, readings: Sequence[str]
+) -> tuple[pd.DataFrame, ...]:
+    """Return the profiles of one part of Experiment 2."""
     block = config["exp2"]
     sizes = sorted({*block["panel_observations"], *block["curve_observations"]})
-    profiles = pd.concat([exp2.simulate(**exp2_cell(config, n, 0)) for n in sizes])
-    return exp2_findings(profiles, **claims_settings("exp2", block), bootstrap=bootstrap)
+    return (pd.concat([exp2.simulate(**exp2_cell(config, n, part)) for n in sizes]),)
 
 
-def find_exp3(config: Mapping[str, Any], readings: Sequence[str], bootstrap: Bootstrap) -> Findings:
-    """Return the findings on Experiment 3 under a configuration, with a read-out as drawn."""
+def simulate_exp3(
+    config: Mapping[str, Any], part: int, readings: Sequence[str]
+) -> tuple[pd.DataFrame, ...]:
+    """Return the performance of one part of Experiment 3, with the read-out refitted or known."""
     block = config["exp3"]
     sizes = sorted({block["budget_observations"], *block["curve_observations"]})
-    performance = pd.concat([exp3.simulate(**exp3_cell(config, n, 0))[0] for n in sizes])
+    performance = pd.concat([exp3.simulate(**exp3_cell(config, n, part))[0] for n in sizes])
     if "known" in readings:
         performance = performance.assign(risk=performance["risk_known"])
-    return exp3_findings(performance, **claims_settings("exp3", block), bootstrap=bootstrap)
+    return (performance,)
 
 
-FINDERS: Mapping[str, Callable[[Mapping[str, Any], Sequence[str], Bootstrap], Findings]] = {
-    "exp1": find_exp1,
-    "exp2": find_exp2,
-    "exp3": find_exp3,
+#: How an experiment is simulated, and the function that finds what its claims say of the tables.
+EXPERIMENTS: Mapping[
+    str,
+    tuple[
+        Callable[[Mapping[str, Any], int, Sequence[str]], tuple[pd.DataFrame, ...]],
+        Callable[..., dict[str, dict[str, Finding]]],
+    ],
+] = {
+    "exp1": (simulate_exp1, exp1_findings),
+    "exp2": (simulate_exp2, exp2_findings),
+    "exp3": (simulate_exp3, exp3_findings),
 }
 
 
@@ -118,7 +159,7 @@ def regret_of_points(
     """Return the mean excess of every rule over the oracle, by draw of Experiment 3 and budget."""
     frames = []
     for point in chosen:
-        config = point_config(space, point, block, replications)
+        config = point_config(space, point, block, replications, replications)
         cell = exp3_cell(config, config["exp3"]["budget_observations"], 0)
         rows = exp3_regret.simulate(**(cell | {"budgets": config["exp3"]["budgets"]}))
         means = rows.groupby(["budget", "allocation_rule"], sort=False)["excess"].mean()

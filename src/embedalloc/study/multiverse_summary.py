@@ -5,11 +5,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from embedalloc.study.claims import OUTCOMES as CLAIM_OUTCOMES
 from embedalloc.study.claims.ledger import Claim
-from embedalloc.study.multiverse import Space
+from embedalloc.study.multiverse import SETTLED, Space
 from embedalloc.study.tables import Column, Contract
 
 #: Outcomes as numbers, where one number is needed.
@@ -27,7 +28,9 @@ SHARES = Contract(
         "experiment": Column("text", "part of the study"),
         "statement": Column("text", "the claim in our words"),
         "default": Column("text", "outcome at the default setting", values=CLAIM_OUTCOMES),
+        "default_settled": Column("flag", "whether that outcome is settled"),
         "draws": Column("integer", "random settings", low=1),
+        "settled": Column("integer", "of those, with a settled outcome", low=0),
         "share": _share("settings in which it holds"),
         "low": _share("Wilson's 95 % interval"),
         "high": _share("Wilson's 95 % interval"),
@@ -36,11 +39,13 @@ SHARES = Contract(
         "partly_high": _share("Wilson's 95 % interval"),
         "repetitions": Column("integer", "runs repeated with another seed", low=0),
         "same": _share("of those, with the same outcome", may_be_missing=True),
+        "settled_repetitions": Column("integer", "repeated runs that are settled twice", low=0),
+        "same_settled": _share("of those, with the same outcome", may_be_missing=True),
         "singles": Column("integer", "single changes of the default", low=1),
-        "overturning": Column("integer", "of those, with another outcome", low=0),
+        "overturning": Column("integer", "of those, with another settled outcome", low=0),
         "pairs": Column("integer", "pairs of changes, 0 where they were not run", low=0),
-        "overturning_pairs": Column("integer", "of those, with another outcome", low=0),
-        "fewest": Column("integer", "fewest changes seen with another outcome, 0 for none", low=0),
+        "overturning_pairs": Column("integer", "of those, with another settled outcome", low=0),
+        "fewest": Column("integer", "fewest changes with another settled outcome, or 0", low=0),
         "overturned_by": Column("text", "those changes, with the outcome"),
     },
     key=("claim",),
@@ -88,13 +93,16 @@ def shares(
             partly = int(drawn["outcome"].isin(["holds", "partly"]).sum())
             low, high = wilson(held, len(drawn))
             partly_low, partly_high = wilson(partly, len(drawn))
+            default = _first(mine, "default").iloc[0]
             rows.append(
                 {
                     "claim": claim,
                     "experiment": experiment,
                     "statement": claims[claim].statement,
-                    "default": str(_first(mine, "default")["outcome"].iloc[0]),
+                    "default": str(default["outcome"]),
+                    "default_settled": bool(default["steadiness"] >= SETTLED),
                     "draws": len(drawn),
+                    "settled": int((drawn["steadiness"] >= SETTLED).sum()),
                     "share": held / len(drawn),
                     "low": low,
                     "high": high,
@@ -114,22 +122,32 @@ def _first(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 
 def _repetitions(rows: pd.DataFrame) -> dict[str, Any]:
-    """Return how often a repeated run has the outcome of the first."""
-    first = rows[rows["repeat"] == 0].set_index(["kind", "number"])["outcome"]
-    again = rows[rows["repeat"] > 0].set_index(["kind", "number"])["outcome"]
-    same = again == first.loc[again.index].to_numpy()
-    return {"repetitions": len(again), "same": float(same.mean()) if len(again) else math.nan}
+    """Return how often a repeated run has the outcome of the first, and a settled one has it."""
+    first = rows[rows["repeat"] == 0].set_index(["kind", "number"])
+    again = rows[rows["repeat"] > 0].set_index(["kind", "number"])
+    first = first.loc[again.index]
+    same = again["outcome"] == first["outcome"]
+    settled = np.minimum(again["steadiness"], first["steadiness"]) >= SETTLED
+    return {
+        "repetitions": len(same),
+        "same": float(same.mean()) if len(same) else math.nan,
+        "settled_repetitions": int(settled.sum()),
+        "same_settled": float(same[settled].mean()) if settled.any() else math.nan,
+    }
 
 
 def _overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
     """Return the smallest changes of the default seen to change the outcome.
 
     Single changes first; where none of them does, pairs, and else the draws with the fewest
-    changes.
+    changes. An outcome that is not settled does not count: chance may have made it.
     """
     default = _first(rows, "default")["outcome"].iloc[0]
     runs = {kind: _first(rows, kind) for kind in ("single", "pair", "draw")}
-    other = {kind: mine[mine["outcome"] != default] for kind, mine in runs.items()}
+    other = {
+        kind: mine[(mine["outcome"] != default) & (mine["steadiness"] >= SETTLED)]
+        for kind, mine in runs.items()
+    }
     overturning = next((mine for mine in other.values() if len(mine)), other["draw"])
     fewest = int(overturning["changes"].min()) if len(overturning) else 0
     smallest = overturning[overturning["changes"] == fewest]
@@ -208,10 +226,15 @@ def share_words(table: pd.DataFrame) -> dict[str, str]:
     return {
         row["claim"]: (
             f"holds in {100 * row['share']:.0f} % of {row['draws']} settings "
-            f"({100 * row['low']:.0f} to {100 * row['high']:.0f} %)"
+            f"({100 * row['low']:.0f} to {100 * row['high']:.0f} %){_unsettled_words(row)}"
         )
         for row in table.to_dict("records")
     }
+
+
+def _unsettled_words(row: Mapping[Any, Any]) -> str:
+    unsettled = row["draws"] - row["settled"]
+    return f", {unsettled} of them unsettled" if unsettled else ""
 
 
 def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
@@ -223,21 +246,23 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
         "(`workflow/multiverse.yaml`), all equally likely and independent of each other; each "
         "setting goes through the experiment's own simulation and the claim's own rule "
         "(`workflow/claims.yaml`). Shares are of the settings, with Wilson's 95 % interval. A "
-        "setting has fewer replications than the study, so claims that need an interval to clear a "
-        "threshold are judged more strictly here; “same again” says how often a run with another "
-        "seed has the same outcome.",
+        "setting runs until resamples of its replications have the same outcome in "
+        f"{100 * SETTLED:.0f} % of cases, or until the most replications that the configuration "
+        "allows: then it is unsettled, close to a threshold. “Same again” says how often a run "
+        "with another seed has the same outcome, in brackets where both runs are settled. Only "
+        "settled outcomes count as overturning the default.",
         "",
-        "| claim | default | holds in | holds or partly | same again | smallest change seen that "
-        "overturns the default |",
-        "|---|---|---|---|---|---|",
+        "| claim | default | holds in | holds or partly | settled | same again | smallest change "
+        "seen that overturns the default |",
+        "|---|---|---|---|---|---|---|",
     ]
     for row in table.to_dict("records"):
-        again = "" if math.isnan(row["same"]) else f"{100 * row['same']:.0f} %"
+        default = row["default"] + ("" if row["default_settled"] else ", unsettled")
         lines.append(
-            f"| {row['statement']} (`{row['claim']}`) | {row['default']} | "
+            f"| {row['statement']} (`{row['claim']}`) | {default} | "
             f"{_percent(row, 'share', 'low', 'high')} | "
-            f"{_percent(row, 'partly', 'partly_low', 'partly_high')} | {again} | "
-            f"{overturn_words(row)} |"
+            f"{_percent(row, 'partly', 'partly_low', 'partly_high')} | "
+            f"{row['settled']} of {row['draws']} | {_again_words(row)} | {overturn_words(row)} |"
         )
     lines += [
         "",
@@ -258,6 +283,15 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
 
 def _percent(row: Mapping[Any, Any], share: str, low: str, high: str) -> str:
     return f"{100 * row[share]:.0f} % ({100 * row[low]:.0f} to {100 * row[high]:.0f})"
+
+
+def _again_words(row: Mapping[Any, Any]) -> str:
+    if not row["repetitions"]:
+        return ""
+    words = f"{100 * row['same']:.0f} %"
+    if row["settled_repetitions"]:
+        words += f" ({100 * row['same_settled']:.0f} % of {row['settled_repetitions']})"
+    return words
 
 
 #: Changes that overturn a claim are shown up to this many.

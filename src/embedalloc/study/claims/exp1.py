@@ -89,7 +89,7 @@ def by_cell(frame: pd.DataFrame, cell: str, column: str) -> dict[Any, Floats]:
 
 
 def _falls(curves: Samples, bootstrap: Bootstrap) -> Finding:
-    estimate, low, high = bootstrap.interval(
+    interval = bootstrap.interval(
         curves, lambda means: worst({cell: share_of_falls(m) for cell, m in means.items()})
     )
     parts = []
@@ -100,7 +100,7 @@ def _falls(curves: Samples, bootstrap: Bootstrap) -> Finding:
             f"{design} {mean[0]:.3g} at d = 1, least {mean[lowest]:.3g} at d = {lowest + 1}, "
             f"{mean[-1]:.3g} at d = {len(mean)}"
         )
-    return Finding(estimate, "mean error: " + "; ".join(parts), low, high)
+    return interval.finding("mean error: " + "; ".join(parts))
 
 
 def _half_over_first(means: Floats) -> Floats:
@@ -118,9 +118,9 @@ def _faster(curves: Samples, exponential: list[str], bootstrap: Bootstrap) -> Fi
         return quick / slow
 
     left = {cell: float(_half_over_first(rows.mean(axis=0))) for cell, rows in curves.items()}
-    estimate, low, high = bootstrap.interval(curves, statistic)
+    interval = bootstrap.interval(curves, statistic)
     words = f"share of the error at d = 1 that is left at half the rank: {listed(left, '.3f')}"
-    return Finding(estimate, words, low, high)
+    return interval.finding(words)
 
 
 def _together(first: Samples, second: Samples) -> dict[Any, Floats]:
@@ -141,11 +141,11 @@ def _squared_correlation(means: Floats) -> Floats:
 
 def _follows(empirical: Samples, error: Samples, bootstrap: Bootstrap) -> Finding:
     both = _together(empirical, error)
-    estimate, low, high = bootstrap.interval(
+    interval = bootstrap.interval(
         both, lambda means: worst({cell: _squared_correlation(m) for cell, m in means.items()})
     )
     each = {cell: float(_squared_correlation(rows.mean(axis=0))) for cell, rows in both.items()}
-    return Finding(estimate, f"squared correlation: {listed(each, '.4f')}", low, high)
+    return interval.finding(f"squared correlation: {listed(each, '.4f')}")
 
 
 def _gap_size(
@@ -159,7 +159,7 @@ def _gap_size(
         gap = np.abs(tail - error)[..., :-1]
         return np.asarray((gap / (error[..., :-1] if same else error[..., :1])).max(axis=-1))
 
-    estimate, low, high = bootstrap.interval(
+    interval = bootstrap.interval(
         both, lambda means: worst({cell: relative(m) for cell, m in means.items()}, np.max)
     )
     parts = []
@@ -169,7 +169,7 @@ def _gap_size(
         at = int(np.abs(gap).argmax())
         share = float(relative(rows.mean(axis=0)))
         parts.append(f"{design} {gap[at]:+.3g} at d = {at + 1}, largest share {share:.3g}")
-    return Finding(estimate, "largest gap: " + "; ".join(parts), low, high)
+    return interval.finding("largest gap: " + "; ".join(parts))
 
 
 def _gap_falls(empirical: Samples, error: Samples, bootstrap: Bootstrap) -> Finding:
@@ -179,7 +179,7 @@ def _gap_falls(empirical: Samples, error: Samples, bootstrap: Bootstrap) -> Find
         tail, other = _halves(means)
         return np.abs(tail - other)
 
-    estimate, low, high = bootstrap.interval(
+    interval = bootstrap.interval(
         both, lambda means: worst({cell: share_of_falls(gaps(m)) for cell, m in means.items()})
     )
     parts = []
@@ -190,7 +190,7 @@ def _gap_falls(empirical: Samples, error: Samples, bootstrap: Bootstrap) -> Find
             f"{design} {gap[0]:.3g} at d = 1, largest {gap[at]:.3g} at d = {at + 1}, "
             f"{gap[-1]:.3g} at full rank"
         )
-    return Finding(estimate, "size of the gap: " + "; ".join(parts), low, high)
+    return interval.finding("size of the gap: " + "; ".join(parts))
 
 
 def _prediction_faster(prediction: Samples, tail: Samples, bootstrap: Bootstrap) -> Finding:
@@ -200,17 +200,17 @@ def _prediction_faster(prediction: Samples, tail: Samples, bootstrap: Bootstrap)
         first, second = _halves(means)
         return _half_over_first(first) / _half_over_first(second)
 
-    estimate, low, high = bootstrap.interval(
+    interval = bootstrap.interval(
         both, lambda means: worst({cell: ratio(m) for cell, m in means.items()})
     )
     each = {cell: float(ratio(rows.mean(axis=0))) for cell, rows in both.items()}
     words = f"ratio of what is left of the two at half the rank: {listed(each, '.3f')}"
-    return Finding(estimate, words, low, high)
+    return interval.finding(words)
 
 
 def _fit(r_squared: Samples, bootstrap: Bootstrap) -> Finding:
-    estimate, low, high = bootstrap.interval(
+    interval = bootstrap.interval(
         r_squared, lambda means: worst({cell: m[..., 0] for cell, m in means.items()})
     )
     each = {cell: float(rows.mean()) for cell, rows in r_squared.items()}
-    return Finding(estimate, f"mean R²: {listed(each, '.3f')}", low, high)
+    return interval.finding(f"mean R²: {listed(each, '.3f')}")

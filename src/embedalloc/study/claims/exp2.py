@@ -69,13 +69,13 @@ def exp2_findings(
 
 def _steps(curves: Samples, bootstrap: Bootstrap, *, sign: int) -> Finding:
     """Return the share of steps that fall (sign 1) or rise (sign −1) at the worst sample size."""
-    estimate, low, high = bootstrap.interval(
+    interval = bootstrap.interval(
         curves, lambda means: worst({n: share_of_falls(sign * m) for n, m in means.items()})
     )
     means = {n: rows.mean(axis=0) for n, rows in curves.items()}
     words = "; ".join(f"n = {n:,}: {m[0]:.4g} at d = 1, {m[-1]:.4g} at full rank"
                       for n, m in means.items())  # fmt: skip
-    return Finding(estimate, f"mean: {words}", low, high)
+    return interval.finding(f"mean: {words}")
 
 
 def _best_dimensions(means: Means) -> Floats:
@@ -91,25 +91,31 @@ def _best_words(curves: Samples) -> str:
 def _low_minimum(test: Samples, bootstrap: Bootstrap) -> Finding:
     smallest = sorted(test)[0]
     rank = test[smallest].shape[-1]
-    estimate, low, high = bootstrap.interval(
+    interval = bootstrap.interval(
         {smallest: test[smallest]}, lambda means: _best_dimensions(means)[..., 0] / rank
     )
-    words = (
-        f"the mean test error at n = {smallest:,} is least at d = {estimate * rank:.0f} of {rank}"
+    best = round(interval.estimate * rank)
+    return interval.finding(
+        f"the mean test error at n = {smallest:,} is least at d = {best} of {rank}"
     )
-    return Finding(estimate, words, low, high)
 
 
 def _moves(test: Samples, bootstrap: Bootstrap) -> Finding:
-    estimate, low, high = bootstrap.interval(
+    interval = bootstrap.interval(
         test, lambda means: np.diff(_best_dimensions(means), axis=-1).min(axis=-1)
     )
-    return Finding(estimate, f"least mean test error at {_best_words(test)}", low, high)
+    return interval.finding(f"least mean test error at {_best_words(test)}")
 
 
 def _rises(means: Means) -> Floats:
     """Return the rise from minimum to full rank, one column per sample size in rising order."""
     return np.stack([means[n][..., -1] - means[n].min(axis=-1) for n in sorted(means)], axis=-1)
+
+
+def _ratio(rise: Floats, other: Floats) -> Floats:
+    """Return how many times the other a rise is; two curves that do not rise at all are equal."""
+    without = np.where(rise > 0, np.inf, 1.0)
+    return np.divide(rise, other, out=without, where=other > 0)
 
 
 def _rise_words(curves: Samples) -> str:
@@ -121,10 +127,10 @@ def _rise_words(curves: Samples) -> str:
 def _flatter(test: Samples, bootstrap: Bootstrap) -> Finding:
     def statistic(means: Means) -> Floats:
         rises = _rises(means)
-        return np.asarray((rises[..., 1:] / rises[..., :-1]).max(axis=-1))
+        return np.asarray(_ratio(rises[..., 1:], rises[..., :-1]).max(axis=-1))
 
-    estimate, low, high = bootstrap.interval(test, statistic)
-    return Finding(estimate, _rise_words(test), low, high)
+    interval = bootstrap.interval(test, statistic)
+    return interval.finding(_rise_words(test))
 
 
 def _turns(total: Samples, bootstrap: Bootstrap) -> Finding:
@@ -134,17 +140,17 @@ def _turns(total: Samples, bootstrap: Bootstrap) -> Finding:
         best = _best_dimensions(means)
         return np.asarray(((best > 1) & (best < rank)).mean(axis=-1))
 
-    estimate, low, high = bootstrap.interval(total, statistic)
-    return Finding(estimate, f"the mean total is least at {_best_words(total)}", low, high)
+    interval = bootstrap.interval(total, statistic)
+    return interval.finding(f"the mean total is least at {_best_words(total)}")
 
 
 def _strongest(total: Samples, bootstrap: Bootstrap) -> Finding:
     def statistic(means: Means) -> Floats:
         rises = _rises(means)
-        return np.asarray(rises[..., 0] / rises[..., 1:].max(axis=-1))
+        return _ratio(rises[..., 0], rises[..., 1:].max(axis=-1))
 
-    estimate, low, high = bootstrap.interval(total, statistic)
-    return Finding(estimate, _rise_words(total), low, high)
+    interval = bootstrap.interval(total, statistic)
+    return interval.finding(_rise_words(total))
 
 
 def _optimal_rises(test: Samples, bootstrap: Bootstrap) -> Finding:
@@ -153,5 +159,5 @@ def _optimal_rises(test: Samples, bootstrap: Bootstrap) -> Finding:
         share = (np.diff(best, axis=-1) >= 0).mean(axis=-1)
         return np.where(best[..., -1] > best[..., 0], share, 0.0)
 
-    estimate, low, high = bootstrap.interval(test, statistic)
-    return Finding(estimate, f"optimal dimension at {_best_words(test)}", low, high)
+    interval = bootstrap.interval(test, statistic)
+    return interval.finding(f"optimal dimension at {_best_words(test)}")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,18 +18,34 @@ Statistic = Callable[[Means], Floats]
 class Finding:
     """Estimate of the deciding statistic, its 95 % interval where there is one, and the words.
 
-    The estimate is nan where there is nothing to decide by.
+    The estimate is nan where there is nothing to decide by. `resampled` has the statistic in
+    resamples of the replications, where there are any.
     """
 
     estimate: float
     evidence: str
     low: float | None = None
     high: float | None = None
+    resampled: Floats | None = field(default=None, compare=False, repr=False)
 
 
 def undecidable(lacks: str) -> Finding:
     """Return the finding of a configuration that lacks what a claim is about."""
     return Finding(math.nan, f"this configuration has {lacks}")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A statistic, the ends of its 95 % interval and its values in the resamples behind them."""
+
+    estimate: float
+    low: float
+    high: float
+    resampled: Floats
+
+    def finding(self, evidence: str) -> Finding:
+        """Return the finding that these numbers and words make."""
+        return Finding(self.estimate, evidence, self.low, self.high, self.resampled)
 
 
 @dataclass(frozen=True)
@@ -47,10 +63,8 @@ class Bootstrap:
     rng: np.random.Generator
     draws: int
 
-    def interval(
-        self, samples: Mapping[Any, Floats], statistic: Statistic
-    ) -> tuple[float, float, float]:
-        """Return a statistic of the cells' means with the ends of its 95 % interval.
+    def interval(self, samples: Mapping[Any, Floats], statistic: Statistic) -> Interval:
+        """Return a statistic of the cells' means with its 95 % interval.
 
         Parameters
         ----------
@@ -63,11 +77,15 @@ class Bootstrap:
         estimate = statistic({cell: rows.mean(axis=0) for cell, rows in samples.items()})
         resampled = statistic({cell: self._means(rows) for cell, rows in samples.items()})
         low, high = np.quantile(resampled, [0.025, 0.975], method="inverted_cdf")
-        return float(estimate), float(low), float(high)
+        return Interval(float(estimate), float(low), float(high), resampled)
 
     def _means(self, rows: Floats) -> Floats:
+        # How often each row was drawn, resample by resample: a multinomial count, but counting
+        # drawn rows takes a fifth of the time of drawing the counts.
         count = len(rows)
-        weights = self.rng.multinomial(count, np.full(count, 1 / count), size=self.draws)
+        drawn = self.rng.integers(count, size=(self.draws, count))
+        places = drawn + count * np.arange(self.draws)[:, None]
+        weights = np.bincount(places.ravel(), minlength=places.size).reshape(self.draws, count)
         return weights @ rows / count
 
 

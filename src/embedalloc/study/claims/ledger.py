@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, Literal
 
 import pandas as pd
@@ -60,6 +61,19 @@ class Condition:
             )
         return bool(_COMPARE[self.sign](value, self.threshold))
 
+    def chance(self, finding: Finding) -> float:
+        """Return how likely a repetition with other random numbers meets the condition.
+
+        That is the share of the resamples in which the statistic itself meets it. An end of the
+        95 % interval meets it where 97.5 % of the resamples do, so it must be met with a margin
+        of 1.96 standard errors, and a repetition's margin differs by a standard error.
+        """
+        share = float(_COMPARE[self.sign](finding.resampled, self.threshold).mean())
+        if self.quantity == "estimate" or share in (0.0, 1.0):
+            return share
+        normal = NormalDist()
+        return normal.cdf(normal.inv_cdf(share) - normal.inv_cdf(0.975))
+
     def __str__(self) -> str:
         return (
             f"{self.quantity} {self.sign.replace('<=', '≤').replace('>=', '≥')} {self.threshold:g}"
@@ -100,6 +114,19 @@ class Claim:
             if conditions and all(each.met_by(finding, self.id) for each in conditions):
                 return name
         return "fails"
+
+    def steadiness(self, finding: Finding) -> float:
+        """Return how likely a repetition with other random numbers has the same outcome."""
+        if self.outcome(finding) == "not testable":
+            return 1.0
+        holds = min(each.chance(finding) for each in self.holds)
+        partly = min((each.chance(finding) for each in self.partly), default=holds)
+        at_least_partly = max(holds, partly)
+        return {
+            "holds": holds,
+            "partly": at_least_partly - holds,
+            "fails": 1 - at_least_partly,
+        }[self.outcome(finding)]
 
 
 def read_ledger(path: str | Path) -> list[Claim]:

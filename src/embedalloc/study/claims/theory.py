@@ -103,16 +103,13 @@ def _growth(gaps: pd.DataFrame, scaling: pd.DataFrame, bootstrap: Bootstrap) -> 
         each = [np.log(m[..., 1] / m[..., 0]) / np.log(largest / smallest) for m in means.values()]
         return np.asarray(np.mean(each, axis=0))
 
-    estimate, low, high = bootstrap.interval(samples, exponent)
+    interval = bootstrap.interval(samples, exponent)
     law = scaling.set_index("loss").loc["bounded"]
-    return Finding(
-        estimate,
-        f"the gap from d = {smallest} to {largest} grows with exponent {estimate:.3f}, where the "
-        f"bound has 0.5; with the categories {law['categories_exponent']:.2f} and with n "
+    return interval.finding(
+        f"the gap from d = {smallest} to {largest} grows with exponent {interval.estimate:.3f}, "
+        f"where the bound has 0.5; with the categories {law['categories_exponent']:.2f} and with n "
         f"{law['size_exponent']:.2f}: in the additive linear model only U w enters, so dimensions "
-        "above 1 cost nothing",
-        low,
-        high,
+        "above 1 cost nothing"
     )
 
 
