@@ -118,12 +118,12 @@ def test_draws_are_named_and_every_value_comes_up():
 
 def test_more_draws_only_add_points():
     space = SPACES["exp1"]
-    few = mv.points(space, 1, pairs=True, draws=3, repeated=2, repetitions=2)
-    many = mv.points(space, 1, pairs=True, draws=9, repeated=2, repetitions=2)
+    few = mv.points(space, 1, pairs=True, draws=3, repeated=2)
+    many = mv.points(space, 1, pairs=True, draws=9, repeated=2)
     assert many[: len(few)] == few
-    assert len(few) == 3 + len(space.singles()) + len(space.pairs()) + 2 * 3 + 1
+    assert len(few) == 2 + len(space.singles()) + len(space.pairs()) + 2 * 2 + 1
     assert len({(p.kind, p.number, p.repeat) for p in many}) == len(many)
-    assert len({p.seed for p in many if p.kind == "draw"}) == 9 + 2 * 2
+    assert len({p.seed for p in many if p.kind == "draw"}) == 9 + 2
 
 
 def test_jobs_take_every_point_once():
@@ -164,7 +164,7 @@ def test_mistakes_in_the_space_are_named(tmp_path):
 def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     """The config edited key by key, simulated in parts as the rules do, judged by the ledger."""
     space = SPACES["exp2"]
-    point = next(p for p in mv.points(space, 3, pairs=False, draws=40, repeated=0, repetitions=0)
+    point = next(p for p in mv.points(space, 3, pairs=False, draws=40, repeated=0)
                  if p.kind == "draw" and p.setting["split"] == "literal"
                  and p.setting["decay"] == "k^-1")  # fmt: skip
     config = copy.deepcopy(CONFIG)
@@ -289,7 +289,7 @@ def test_heart_findings_are_those_of_the_paired_table_and_of_resampled_splits():
 
 def test_regret_of_draws():
     space = SPACES["exp3"]
-    chosen = [p for p in mv.points(space, 2, pairs=False, draws=2, repeated=0, repetitions=0)
+    chosen = [p for p in mv.points(space, 2, pairs=False, draws=2, repeated=0)
               if p.kind == "draw"]  # fmt: skip
     block = CONFIG["exp3"] | {"budgets": [300, 1000]}
     frame = regret_of_points(space, chosen, block=block, replications=2)

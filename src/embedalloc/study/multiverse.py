@@ -2,8 +2,8 @@
 
 `workflow/multiverse.yaml` lists the open choices with their plausible values. A setting takes one
 value of each. Four kinds of points are computed: the default setting, every single change of it,
-every pair of changes where that is not too much, and random draws, some of them again with other
-seeds to show the noise of a verdict itself.
+every pair of changes where that is not too much, and random draws, some of them again with another
+seed to show the noise of a verdict itself.
 """
 
 import copy
@@ -35,7 +35,7 @@ OUTCOMES = Contract(
         "experiment": Column("text", "part of the study"),
         "kind": Column("text", "default, one or two changes of it, or random draw", values=KINDS),
         "number": Column("integer", "number within its kind", low=0),
-        "repeat": Column("integer", "0, or the number of the repetition", low=0),
+        "repeat": Column("integer", "0, or 1 for the run with another seed", low=0, high=1),
         "seed": Column("integer", "seed of the simulation", low=0),
         "replications": Column("integer", "replications or splits behind the outcome", low=1),
         "setting": Column("text", "value of every choice, as JSON"),
@@ -206,9 +206,7 @@ def _put(node: Any, path: Sequence[str | int], value: Any, place: str) -> None:
         node[step] = value
 
 
-def points(
-    space: Space, seed: int, *, pairs: bool, draws: int, repeated: int, repetitions: int
-) -> list[Point]:
+def points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -> list[Point]:
     """Return all runs of one experiment; more draws only add to the end of the list.
 
     The default and its changes share the configuration's seed, so that only the change
@@ -222,24 +220,21 @@ def points(
         Whether every pair of changes is run.
     draws
         Number of random settings.
-    repeated, repetitions
-        The first draws, this many, and the default run again with this many other seeds.
+    repeated
+        Number of draws, the first ones, that run again with another seed, as the default does.
     """
 
     def other(*parts: str | int) -> int:
         return int(stream(seed, "multiverse", space.experiment, *parts).integers(2**31))
 
     found = [Point("default", 0, 0, seed, space.default)]
-    found += [
-        Point("default", 0, k, other("default", k), space.default)
-        for k in range(1, repetitions + 1)
-    ]
+    found.append(Point("default", 0, 1, other("default", 1), space.default))
     found += [Point("single", i, 0, seed, each) for i, each in enumerate(space.singles())]
     if pairs:
         found += [Point("pair", i, 0, seed, each) for i, each in enumerate(space.pairs())]
     for number in range(draws):
         setting = space.draw(seed, number)
-        times = repetitions + 1 if number < repeated else 1
+        times = 2 if number < repeated else 1
         found += [Point("draw", number, k, other("draw", number, k), setting) for k in range(times)]
     return found
 
@@ -315,8 +310,8 @@ def until_settled(
     decide
         Outcome rows from these tables of all parts, and the number of replications in them.
     replications, at_most
-        Replications of a part: one part at first, twice as many parts until every outcome is
-        settled, and the most replications that there are.
+        Replications of a part: one part at first, then twice as many as before until every
+        outcome is settled, and the most replications that there are.
     """
     parts: list[tuple[pd.DataFrame, ...]] = []
     count = replications

@@ -13,14 +13,13 @@ _OTHER_RULES = ("fold_splits", "folds", "repetitions", "timed_epochs")
 
 def multiverse_points(config: Mapping[str, Any], space: Space) -> list[Point]:
     """Return all points of one experiment."""
-    block = config["multiverse"]
+    size = config["multiverse"][space.experiment]
     return points(
         space,
         config["seed"],
-        pairs=block[space.experiment]["pairs"],
-        draws=block["scale"] * block[space.experiment]["draws"],
-        repeated=block["repeated"],
-        repetitions=block["repetitions"],
+        pairs=size["pairs"],
+        draws=config["multiverse"]["scale"] * size["draws"],
+        repeated=size["repeated"],
     )
 
 

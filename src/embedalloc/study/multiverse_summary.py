@@ -246,11 +246,11 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
         "(`workflow/multiverse.yaml`), all equally likely and independent of each other; each "
         "setting goes through the experiment's own simulation and the claim's own rule "
         "(`workflow/claims.yaml`). Shares are of the settings, with Wilson's 95 % interval. A "
-        "setting runs until resamples of its replications have the same outcome in "
-        f"{100 * SETTLED:.0f} % of cases, or until the most replications that the configuration "
-        "allows: then it is unsettled, close to a threshold. “Same again” says how often a run "
-        "with another seed has the same outcome, in brackets where both runs are settled. Only "
-        "settled outcomes count as overturning the default.",
+        "setting takes more and more replications until its outcomes are settled, that is, until "
+        f"{100 * SETTLED:.0f} % of the resamples of its replications have the same outcome; what "
+        "the most replications of the configuration do not settle lies close to a threshold. “Same "
+        "again” says how often a run with another seed has the same outcome, in brackets where "
+        "both runs are settled. Only settled outcomes count as overturning the default.",
         "",
         "| claim | default | holds in | holds or partly | settled | same again | smallest change "
         "seen that overturns the default |",
