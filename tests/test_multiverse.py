@@ -259,6 +259,11 @@ def test_a_point_that_grew_is_the_same_as_one_that_was_large_at_once(name, monke
     )
     assert set(grown["replications"]) == {6}
     pd.testing.assert_frame_equal(grown, at_once)
+    change = mv.Point("single", 0, 0, 7, point.setting)
+    small = run_points(
+        space, [change], CLAIMS, block=block, replications=4, at_most=6, resamples=50
+    )
+    assert set(small["replications"]) == {4}
 
 
 def test_heart_findings_are_those_of_the_paired_table_and_of_resampled_splits():

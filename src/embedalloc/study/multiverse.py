@@ -26,6 +26,9 @@ from embedalloc.study.tables import Column, Contract, TableError
 #: An outcome is settled where a repetition has the same one with at least this chance.
 SETTLED = 0.95
 KINDS = ("default", "single", "pair", "draw")
+#: Kinds of points that take more replications until they are settled. A change of the default has
+#: the first ones only, and is evidence where these settle it.
+GROWING = ("default", "draw")
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
 
@@ -148,6 +151,10 @@ class Point:
     repeat: int
     seed: int
     setting: dict[str, str]
+
+    def most(self, replications: int, at_most: int) -> int:
+        """Return the most replications of the point, from those at first and those at most."""
+        return at_most if self.kind in GROWING else replications
 
 
 def read_spaces(path: str | Path) -> dict[str, Space]:

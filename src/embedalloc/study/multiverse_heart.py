@@ -50,7 +50,8 @@ def run_heart_points(
     block
         The study's block of the configuration.
     splits, at_most
-        Splits of the patients for a point at first, and the most that it may take to settle.
+        Splits of the patients for a point at first, and the most that it may take to settle; see
+        `Point.most`.
     """
     size = {"splits": splits, "at_most": at_most}
     rows = [run_heart_point(space, point, claims, data, block=block, **size) for point in chosen]
@@ -68,7 +69,8 @@ def run_heart_point(
     at_most: int,
 ) -> list[dict[str, Any]]:
     """Return the outcome rows of one point; see `run_heart_points`."""
-    size = {"splits": at_most, "splits_per_job": splits}
+    most = point.most(splits, at_most)
+    size = {"splits": most, "splits_per_job": splits}
     heart = space.block(block, point.setting) | size
     zeros = heart["cholesterol_zero_is_missing"]
     patients = read_patients(data, cholesterol_zero_is_missing=zeros)
@@ -88,7 +90,7 @@ def run_heart_point(
         }
         return outcome_rows(space, point, claims, found, steadiness, count)
 
-    return until_settled(simulate, decide, splits, at_most)
+    return until_settled(simulate, decide, splits, most)
 
 
 def share_of_same_outcomes(claim: Claim, finding: Finding, others: Sequence[Finding]) -> float:

@@ -61,7 +61,8 @@ def run_points(
     block
         The experiment's block of the configuration.
     replications, at_most
-        Monte Carlo replications of a point at first, and the most that it may take to settle.
+        Monte Carlo replications of a point at first, and the most that it may take to settle; see
+        `Point.most`.
     resamples
         Bootstrap resamples behind each interval.
     """
@@ -82,7 +83,8 @@ def run_point(
 ) -> list[dict[str, Any]]:
     """Return the outcome rows of one point; see `run_points`."""
     simulate, findings_of = EXPERIMENTS[space.experiment]
-    config = point_config(space, point, block, at_most, replications)
+    most = point.most(replications, at_most)
+    config = point_config(space, point, block, most, replications)
     readings = space.readings(point.setting)
     settings = claims_settings(space.experiment, config[space.experiment])
 
@@ -93,9 +95,7 @@ def run_point(
         steadiness = {name: claims[name].steadiness(each) for name, (_, each) in found.items()}
         return outcome_rows(space, point, claims, found, steadiness, count)
 
-    return until_settled(
-        lambda part: simulate(config, part, readings), decide, replications, at_most
-    )
+    return until_settled(lambda part: simulate(config, part, readings), decide, replications, most)
 
 
 def point_config(

@@ -250,7 +250,8 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
         f"{100 * SETTLED:.0f} % of the resamples of its replications have the same outcome; what "
         "the most replications of the configuration do not settle lies close to a threshold. “Same "
         "again” says how often a run with another seed has the same outcome, in brackets where "
-        "both runs are settled. Only settled outcomes count as overturning the default.",
+        "both runs are settled. Changes of the default take no further replications, and only "
+        "those with a settled outcome count as overturning it.",
         "",
         "| claim | default | holds in | holds or partly | settled | same again | smallest change "
         "seen that overturns the default |",
