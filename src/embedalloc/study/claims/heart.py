@@ -109,12 +109,14 @@ Gains = Mapping[tuple[str, str], Advantage]
 
 def advantages(paired: pd.DataFrame) -> dict[tuple[str, str], Advantage]:
     """Return the proposed model's advantage by rival and metric of Table 1."""
+    columns = ["rival", "metric", "difference", "corrected_low", "corrected_high", "won", "tied"]
     found = {}
-    for row in paired.to_dict("records"):
-        sign = 1.0 if METRICS[row["metric"]] else -1.0
-        low, high = sorted(sign * row[end] for end in ("corrected_low", "corrected_high"))
-        won = row["won"] + row["tied"] / 2
-        found[row["rival"], row["metric"]] = Advantage(sign * row["difference"], low, high, won)
+    for rival, metric, difference, *ends, won, tied in zip(
+        *(paired[column] for column in columns), strict=True
+    ):
+        sign = 1.0 if METRICS[metric] else -1.0
+        low, high = sorted(sign * end for end in ends)
+        found[rival, metric] = Advantage(sign * difference, low, high, won + tied / 2)
     return found
 
 
