@@ -436,7 +436,8 @@ def test_shares_and_overturning_changes_by_hand():
     words = "holds in 50 % of 4 settings (15 to 85 %), 1 of them unsettled"
     assert share_words(found)[row["claim"]] == words
     page = as_markdown(found, choices)
-    assert "| 3 of 4 | 50 % (100 % of 1) | 1 of 3 single changes: rank 40 (fails) |" in page
+    assert "| 3 of 4 | 1 of 2 (1 of 1) |" in page
+    assert f"| `{row['claim']}` | holds | 1 of 3 single changes: rank 40 (fails) |" in page
     kept = table[~((table["kind"] == "single") & (table["outcome"] == "fails"))]
     again = shares(kept, spaces, CLAIMS).iloc[0]
     assert (again["overturning"], again["fewest"]) == (0, 1)

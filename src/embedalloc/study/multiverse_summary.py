@@ -249,22 +249,32 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
         "setting takes more and more replications until its outcomes are settled, that is, until "
         f"{100 * SETTLED:.0f} % of the resamples of its replications have the same outcome; what "
         "the most replications of the configuration do not settle lies close to a threshold. “Same "
-        "again” says how often a run with another seed has the same outcome, in brackets where "
-        "both runs are settled. Changes of the default take no further replications, and only "
-        "those with a settled outcome count as overturning it.",
+        "again” says how many runs with another seed have the same outcome, in brackets where both "
+        "runs are settled.",
         "",
-        "| claim | default | holds in | holds or partly | settled | same again | smallest change "
-        "seen that overturns the default |",
-        "|---|---|---|---|---|---|---|",
+        "| claim | default | holds in | holds or partly | settled | same again |",
+        "|---|---|---|---|---|---|",
     ]
-    for row in table.to_dict("records"):
+    rows = table.to_dict("records")
+    for row in rows:
         default = row["default"] + ("" if row["default_settled"] else ", unsettled")
         lines.append(
             f"| {row['statement']} (`{row['claim']}`) | {default} | "
             f"{_percent(row, 'share', 'low', 'high')} | "
             f"{_percent(row, 'partly', 'partly_low', 'partly_high')} | "
-            f"{row['settled']} of {row['draws']} | {_again_words(row)} | {overturn_words(row)} |"
+            f"{row['settled']} of {row['draws']} | {_again_words(row)} |"
         )
+    lines += [
+        "",
+        "## What overturns the default",
+        "",
+        "The smallest change of the default setting seen to give another outcome. Changes take no "
+        "further replications, and only those with a settled outcome count.",
+        "",
+        "| claim | default | smallest change |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{row['claim']}` | {row['default']} | {overturn_words(row)} |" for row in rows]
     lines += [
         "",
         "## What decides",
@@ -277,8 +287,8 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
         "| claim | choices, most important first |",
         "|---|---|",
     ]
-    for claim, rows in choices.groupby("claim", sort=False):
-        lines.append(f"| `{claim}` | {_deciding_words(rows)} |")
+    for claim, values in choices.groupby("claim", sort=False):
+        lines.append(f"| `{claim}` | {_deciding_words(values)} |")
     return "\n".join([*lines, ""])
 
 
@@ -289,9 +299,10 @@ def _percent(row: Mapping[Any, Any], share: str, low: str, high: str) -> str:
 def _again_words(row: Mapping[Any, Any]) -> str:
     if not row["repetitions"]:
         return ""
-    words = f"{100 * row['same']:.0f} %"
+    words = f"{row['same'] * row['repetitions']:.0f} of {row['repetitions']}"
     if row["settled_repetitions"]:
-        words += f" ({100 * row['same_settled']:.0f} % of {row['settled_repetitions']})"
+        same = row["same_settled"] * row["settled_repetitions"]
+        words += f" ({same:.0f} of {row['settled_repetitions']})"
     return words
 
 
