@@ -153,7 +153,14 @@ def test_the_bootstrap_interval_covers_the_mean_as_often_as_it_says():
 
 
 @pytest.mark.parametrize(
-    ("text", "margin"), [("estimate > 0", 0.6), ("low > 0", 2.5), ("high < 0", -1.2)]
+    ("text", "margin"),
+    [
+        ("estimate > 0", 0.6),
+        ("low > 0", 2.5),
+        ("high < 0", -1.2),
+        ("low < 0", 1.5),
+        ("high >= 0", -2.4),
+    ],
 )
 def test_the_chance_of_a_condition_is_its_frequency_in_repetitions(text, margin):
     """Data whose mean lies the margin in standard errors above 0, then data like it, drawn anew."""
@@ -167,7 +174,7 @@ def test_the_chance_of_a_condition_is_its_frequency_in_repetitions(text, margin)
         return resampling.interval({"x": rows}, lambda means: means["x"][..., 0]).finding("mean")
 
     shift = margin / np.sqrt(60)
-    chance = condition.chance(found(noise + shift, draws=4000))
+    chance = condition.chance(found(noise + shift, draws=4000).resampled)
     again = [
         condition.met_by(found(rng.standard_normal((60, 1)) + shift), "again") for _ in range(600)
     ]
@@ -192,7 +199,13 @@ def test_steadiness_is_the_chance_of_the_outcome(tmp_path):
     assert claim.steadiness(unclear) == pytest.approx(
         0.9 - norm.cdf(norm.ppf(0.9) - 1.96), abs=1e-3
     )
+    # Three of ten above 0: failing is as likely as a mean at or below 0.
+    behind = Finding(-1.0, "it rose", -2.0, 0.5, resampled=np.array(7 * [-1.0] + 3 * [0.5]))
+    assert claim.outcome(behind) == "fails"
+    assert claim.steadiness(behind) == pytest.approx(0.7)
     assert claim.steadiness(Finding(np.nan, "nothing to decide by")) == 1.0
+    with pytest.raises(LedgerError, match="one: the steadiness needs resamples"):
+        claim.steadiness(Finding(2.0, "it fell", 1.0, 3.0))
 
 
 def profiles(curves, cell, values):
@@ -291,12 +304,12 @@ def test_experiment_2_on_curves_with_a_known_answer():
 
 
 def test_experiment_2_without_a_rise_is_decided():
-    """Curves that only fall have nothing to compare, and one that rises is infinitely steeper."""
+    """Two curves that only fall are alike, and one that rises is far steeper than such a one."""
     falling, turning = np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])
     columns = ("training_mse", "approximation", "literal_approximation", "estimation",
                "literal_estimation")  # fmt: skip
     claims = {claim.id: claim for claim in read_ledger(LEDGER)}
-    for small, expected in ((falling, (1.0, 1.0)), (turning, (0.0, np.inf))):
+    for small, expected in ((falling, (1.0, 1.0)), (turning, (1e-12, 1e12))):
         frame = profiles(
             {
                 n: dict.fromkeys(columns, falling) | {"test_mse": curve, "total": curve}
@@ -308,9 +321,10 @@ def test_experiment_2_without_a_rise_is_decided():
         found = exp2_findings(frame, panels=[100, 400], sizes=[100, 400], bootstrap=bootstrap())
         names = ("exp2-flatter", "exp2-strongest-smallest")
         findings = [found[name]["as stated"] for name in names]
-        assert tuple(finding.estimate for finding in findings) == expected
-        outcomes = {claims[n].outcome(f) for n, f in zip(names, findings, strict=True)}
-        assert outcomes == {"holds" if small is turning else "fails"}
+        assert [finding.estimate for finding in findings] == pytest.approx(expected, rel=1e-9)
+        table = judge([claims[name] for name in names], {name: found[name] for name in names})
+        CLAIMS.check(table, "claims")
+        assert set(table["outcome"]) == {"holds" if small is turning else "fails"}
 
 
 def test_experiment_3_on_errors_with_a_known_answer():

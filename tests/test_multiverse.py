@@ -14,13 +14,14 @@ import yaml
 from embedalloc.streams import stream
 from embedalloc.study import exp2, exp3, heart, latent
 from embedalloc.study import multiverse as mv
-from embedalloc.study.cells import claims_cell, exp2_cell
+from embedalloc.study.cells import claims_cell, exp2_cell, heart_cell
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.heart import paired_findings
 from embedalloc.study.claims.ledger import judge, read_ledger
 from embedalloc.study.config import check_config
 from embedalloc.study.heart_data import read_patients
+from embedalloc.study.heart_metrics import score
 from embedalloc.study.heart_table import paired_table
 from embedalloc.study.multiverse_cells import (
     multiverse_cell,
@@ -292,6 +293,37 @@ def test_heart_findings_are_those_of_the_paired_table_and_of_resampled_splits():
     assert share_of_same_outcomes(claim, others[0], others) == 0.75
 
 
+def test_the_heuristic_of_the_reading_stands_for_cardinality():
+    patients = read_patients(DATA, cholesterol_zero_is_missing=False)
+    block = CONFIG["heart"] | {"epochs": 2, "budgets": [64, 256], "restarts": 1}
+    config = {"seed": 4, "heart": block | {"splits": 2, "splits_per_job": 2}}
+    everything = heart.run_splits(patients, **heart_cell(config, 0))
+    scores, _ = score(*everything[:2], patients)
+    for reading, model in (
+        ("literal", "cardinality"),
+        ("per_dimension", "cardinality_per_dimension"),
+    ):
+        found, _ = score_splits(patients, config, 0, [reading, "one_try"])
+        mine = found[found["model"] == "cardinality"].drop(columns="model")
+        expected = scores[scores["model"] == model].drop(columns="model")
+        pd.testing.assert_frame_equal(mine.reset_index(drop=True), expected.reset_index(drop=True))
+    both = scores[scores["model"].str.startswith("cardinality")]
+    assert both.groupby("split")["dimensions"].nunique().max() == 2  # the readings do differ
+
+
+def test_heart_points_grow_as_if_large_at_once(monkeypatch):
+    monkeypatch.setattr(mv, "SETTLED", 1.1)
+    space = SPACES["heart"]
+    block = CONFIG["heart"] | {"epochs": 2, "budgets": [64, 128], "restarts": 2}
+    chosen = [mv.Point("draw", 0, 0, 5, space.default)]
+    grown, at_once = (
+        run_heart_points(space, chosen, CLAIMS, DATA, block=block, splits=splits, at_most=3)
+        for splits in (2, 3)
+    )
+    assert set(grown["replications"]) == {3}
+    pd.testing.assert_frame_equal(grown, at_once)
+
+
 def test_regret_of_draws():
     space = SPACES["exp3"]
     chosen = [p for p in mv.points(space, 2, pairs=False, draws=2, repeated=0)
@@ -429,7 +461,8 @@ def test_shares_and_overturning_changes_by_hand():
     assert (row["default_settled"], row["settled"]) == (True, 3)
     assert (row["repetitions"], row["same"]) == (2, 0.5)
     assert (row["settled_repetitions"], row["same_settled"]) == (1, 1.0)
-    assert (row["singles"], row["overturning"], row["fewest"]) == (3, 1, 1)
+    assert (row["singles"], row["settled_singles"]) == (3, 2)
+    assert (row["overturning"], row["fewest"]) == (1, 1)
     assert row["overturned_by"] == "rank 40 (fails)"
     by_rank = choices[(choices["claim"] == row["claim"]) & (choices["choice"] == "rank")]
     assert by_rank.set_index("value")["draws"].to_dict() == {"10": 1, "20": 1, "40": 2}
@@ -437,13 +470,17 @@ def test_shares_and_overturning_changes_by_hand():
     assert share_words(found)[row["claim"]] == words
     page = as_markdown(found, choices)
     assert "| 3 of 4 | 1 of 2 (1 of 1) |" in page
-    assert f"| `{row['claim']}` | holds | 1 of 3 single changes: rank 40 (fails) |" in page
+    expected = "1 of 2 settled single changes (3 in all): rank 40 (fails)"
+    assert f"| `{row['claim']}` | holds | {expected} |" in page
+    unsettled = overturn_words(dict(row) | {"default_settled": False})
+    assert unsettled == "the default itself is not settled"
     kept = table[~((table["kind"] == "single") & (table["outcome"] == "fails"))]
     again = shares(kept, spaces, CLAIMS).iloc[0]
     assert (again["overturning"], again["fewest"]) == (0, 1)
-    assert "none of 1 single changes; a draw with 1 changes: rank 40 (partly)" in as_markdown(
-        shares(kept, spaces, CLAIMS), choices
+    expected = (
+        "none of 1 settled single changes (1 in all); a draw with 1 changes: rank 40 (partly)"
     )
+    assert overturn_words(again) == expected
 
 
 def test_pairs_come_before_draws_and_long_lists_are_cut():
@@ -460,10 +497,14 @@ def test_pairs_come_before_draws_and_long_lists_are_cut():
     row = shares(outcome_table(runs + pairs), spaces, CLAIMS).iloc[0]
     assert (row["pairs"], row["overturning_pairs"], row["fewest"]) == (14, 13, 2)
     words = overturn_words(row)
-    assert words.startswith("none of 1 single changes; 13 of 14 pairs: rank 10, scale 1 (fails); ")
+    assert words.startswith(
+        "none of 1 settled single changes (1 in all); 13 of 14 settled pairs (14 in all): "
+        "rank 10, scale 1 (fails); "
+    )
     assert words.endswith("rank 10, scale 12 (fails); and 1 more")
     row = shares(outcome_table(runs + pairs[:1]), spaces, CLAIMS).iloc[0]
     expected = (
-        "none of 1 single changes and none of 1 pairs; a draw with 1 changes: scale 20 (fails)"
+        "none of 1 settled single changes (1 in all) and none of 1 settled pairs (1 in all); "
+        "a draw with 1 changes: scale 20 (fails)"
     )
     assert overturn_words(row) == expected

@@ -180,7 +180,8 @@ def test_shares_of_settings_stand_beside_the_verdicts(tmp_path, page):
                 "claim": "exp1-1-0", "experiment": "exp1", "statement": "s", "default": "holds",
                 "default_settled": True, "draws": 40, "settled": 33, **share, "repetitions": 2,
                 "same": 1.0, "settled_repetitions": 1, "same_settled": 1.0, "singles": 9,
-                "overturning": 0, "pairs": 0, "overturning_pairs": 0, "fewest": 0,
+                "settled_singles": 8, "overturning": 0, "pairs": 0, "settled_pairs": 0,
+                "overturning_pairs": 0, "fewest": 0,
                 "overturned_by": "",
             }
         ]

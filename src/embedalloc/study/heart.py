@@ -46,11 +46,11 @@ NETWORKS = (
     "unconstrained",
     "one_hot",
 )
-#: Networks that are trained at every candidate budget, with the model that the search is for.
-_SEARCHED = {
-    "proposed": "proposed",
-    "uniform": "uniform_search",
-    "unit_coefficients": "unit_coefficients",
+#: Models whose network is trained at every candidate budget, with the column of the selected one.
+SEARCHED = {
+    "proposed": ("proposed", "selected_budget"),
+    "uniform_search": ("uniform", "selected_budget_uniform"),
+    "unit_coefficients": ("unit_coefficients", "selected_budget_unit"),
 }
 _SPLIT = Column("integer", "split of the patients", low=0)
 _PATIENTS = Column("integers", "patients in this part", low=0)
@@ -296,16 +296,18 @@ def run_split(
         dimensions = tuple(rules[network](budget).dimensions.values())
         fitted[network, budget, 0] = bench.fit(dimensions)
 
-    selected = {}
-    for network, model in _SEARCHED.items():
-        if model in models:
-            search = search_budget(bench, training, validation, rules[network])
-            selected[network] = search.budget
-            for budget in settings["budgets"]:
-                fit(network, budget)
+    def search(network: str) -> int:
+        for budget in settings["budgets"]:
+            fit(network, budget)
+        return search_budget(bench, training, validation, rules[network]).budget
+
+    selected: dict[str, Any] = {
+        column: search(network) if model in models else None
+        for model, (network, column) in SEARCHED.items()
+    }
     for network in ("uniform", "cardinality", "cardinality_per_dimension"):
         if network in models:
-            fit(network, selected["proposed"])
+            fit(network, selected["selected_budget"])
     test_rows = bench.rows(test)
     rows = [
         {"split": split, "network": network, "budget": budget, "restart": restart}
@@ -317,9 +319,7 @@ def run_split(
         "training": training,
         "validation": validation,
         "test": test,
-        "selected_budget": selected["proposed"],
-        "selected_budget_uniform": selected.get("uniform"),
-        "selected_budget_unit": selected.get("unit_coefficients"),
+        **selected,
     }
     coefficients = [
         {"split": split, "predictor": name, "cardinality": n, "before": b, "after": a}

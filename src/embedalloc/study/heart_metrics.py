@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.problem import Floats, Ints
-from embedalloc.study.heart import NETWORKS, logloss
+from embedalloc.study.heart import NETWORKS, SEARCHED, logloss
 from embedalloc.study.table1 import MODELS
 from embedalloc.study.tables import Column, Contract
 
@@ -119,10 +119,6 @@ def models_of_split(
     """
     # NOTE[PAPER] heart-tries: the proposed model is the best of ten by a printed metric.
     by_key = {(row["network"], row["budget"], row["restart"]): row for row in networks}
-    searched = {
-        "uniform_search": ("uniform", "selected_budget_uniform"),
-        "unit_coefficients": ("unit_coefficients", "selected_budget_unit"),
-    }
 
     def network_of(model: str) -> Mapping[Hashable, Any]:
         if model in ("one_hot", "unconstrained"):
@@ -130,7 +126,7 @@ def models_of_split(
         if model.endswith("_best"):
             restarts = [row for row in networks if row["network"] == model.removesuffix("_best")]
             return min(restarts, key=lambda row: (row["validation_logloss"], row["restart"]))
-        network, budget = searched.get(model, (model, "selected_budget"))
+        network, budget = SEARCHED.get(model, (model, SEARCHED["proposed"][1]))
         return by_key[network, split[budget], 0]
 
     return {model: network_of(model) for model in models}

@@ -23,7 +23,8 @@ from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.tables import Column, Contract, TableError
 
-#: An outcome is settled where a repetition has the same one with at least this chance.
+#: An outcome is settled where resamples of its replications give a repetition at least this chance
+#: of the same outcome.
 SETTLED = 0.95
 KINDS = ("default", "single", "pair", "draw")
 #: Kinds of points that take more replications until they are settled. A change of the default has
@@ -47,7 +48,7 @@ OUTCOMES = Contract(
         "reading": Column("text", "reading under which it is decided"),
         "outcome": Column("text", "by the claim's own rule", values=CLAIM_OUTCOMES),
         "steadiness": Column(
-            "number", "chance that a repetition has the same outcome", low=0.0, high=1.0
+            "number", "chance of the same outcome again, by resamples", low=0.0, high=1.0
         ),
         "estimate": Column("number", "the deciding statistic", may_be_missing=True),
         "low": Column("number", "lower end of its 95 % interval", may_be_missing=True),

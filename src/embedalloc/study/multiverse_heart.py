@@ -106,13 +106,12 @@ def score_splits(
 
     Other models are not trained. The cardinality heuristic goes by that name in either reading.
     """
-    other = {"cardinality_per_dimension": "cardinality"} if "per_dimension" in readings else {}
+    heuristic = "cardinality_per_dimension" if "per_dimension" in readings else "cardinality"
     rivals = next(rivals for tries, rivals in RIVALS.items() if tries in readings)
-    names = {new: old for old, new in other.items()}
-    models = [names.get(model, model) for model in ("proposed", *rivals)]
+    models = ["proposed", *(heuristic if each == "cardinality" else each for each in rivals)]
     trained, splits, _ = run_splits(patients, **heart_cell(config, part), models=models)
     scores, _ = score(trained, splits, patients, models)
-    return scores.assign(model=scores["model"].replace(other)), splits
+    return scores.assign(model=scores["model"].replace(heuristic, "cardinality")), splits
 
 
 def resampled_findings(

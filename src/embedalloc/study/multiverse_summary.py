@@ -37,14 +37,18 @@ SHARES = Contract(
         "partly": _share("settings in which it holds or partly holds"),
         "partly_low": _share("Wilson's 95 % interval"),
         "partly_high": _share("Wilson's 95 % interval"),
-        "repetitions": Column("integer", "runs repeated with another seed", low=0),
-        "same": _share("of those, with the same outcome", may_be_missing=True),
+        "repetitions": Column("integer", "runs repeated with another seed", low=1),
+        "same": _share("of those, with the same outcome"),
         "settled_repetitions": Column("integer", "repeated runs that are settled twice", low=0),
         "same_settled": _share("of those, with the same outcome", may_be_missing=True),
         "singles": Column("integer", "single changes of the default", low=1),
-        "overturning": Column("integer", "of those, with another settled outcome", low=0),
+        "settled_singles": Column("integer", "of those, with a settled outcome", low=0),
+        "overturning": Column("integer", "of those, with another one than the default", low=0),
         "pairs": Column("integer", "pairs of changes, 0 where they were not run", low=0),
-        "overturning_pairs": Column("integer", "of those, with another settled outcome", low=0),
+        "settled_pairs": Column("integer", "of those, with a settled outcome", low=0),
+        "overturning_pairs": Column(
+            "integer", "of those, with another one than the default", low=0
+        ),
         "fewest": Column("integer", "fewest changes with another settled outcome, or 0", low=0),
         "overturned_by": Column("text", "those changes, with the outcome"),
     },
@@ -130,7 +134,7 @@ def _repetitions(rows: pd.DataFrame) -> dict[str, Any]:
     settled = np.minimum(again["steadiness"], first["steadiness"]) >= SETTLED
     return {
         "repetitions": len(same),
-        "same": float(same.mean()) if len(same) else math.nan,
+        "same": float(same.mean()),
         "settled_repetitions": int(settled.sum()),
         "same_settled": float(same[settled].mean()) if settled.any() else math.nan,
     }
@@ -144,10 +148,8 @@ def _overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
     """
     default = _first(rows, "default")["outcome"].iloc[0]
     runs = {kind: _first(rows, kind) for kind in ("single", "pair", "draw")}
-    other = {
-        kind: mine[(mine["outcome"] != default) & (mine["steadiness"] >= SETTLED)]
-        for kind, mine in runs.items()
-    }
+    settled = {kind: mine[mine["steadiness"] >= SETTLED] for kind, mine in runs.items()}
+    other = {kind: mine[mine["outcome"] != default] for kind, mine in settled.items()}
     overturning = next((mine for mine in other.values() if len(mine)), other["draw"])
     fewest = int(overturning["changes"].min()) if len(overturning) else 0
     smallest = overturning[overturning["changes"] == fewest]
@@ -157,8 +159,10 @@ def _overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
     ]
     return {
         "singles": len(runs["single"]),
+        "settled_singles": len(settled["single"]),
         "overturning": len(other["single"]),
         "pairs": len(runs["pair"]),
+        "settled_pairs": len(settled["pair"]),
         "overturning_pairs": len(other["pair"]),
         "fewest": fewest,
         "overturned_by": "; ".join(words),
@@ -247,19 +251,19 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
         "setting goes through the experiment's own simulation and the claim's own rule "
         "(`workflow/claims.yaml`). Shares are of the settings, with Wilson's 95 % interval. A "
         "setting takes more and more replications until its outcomes are settled, that is, until "
-        f"{100 * SETTLED:.0f} % of the resamples of its replications have the same outcome; what "
-        "the most replications of the configuration do not settle lies close to a threshold. “Same "
-        "again” says how many runs with another seed have the same outcome, in brackets where both "
-        "runs are settled.",
+        "by resamples of its replications a repetition has the same outcome in "
+        f"{100 * SETTLED:.0f} % of cases; what the most replications of the configuration do not "
+        "settle lies close to a threshold, and counts in the shares as it came out. “Same again” "
+        "says how many runs with another seed have the same outcome, in brackets where both runs "
+        "are settled.",
         "",
         "| claim | default | holds in | holds or partly | settled | same again |",
         "|---|---|---|---|---|---|",
     ]
     rows = table.to_dict("records")
     for row in rows:
-        default = row["default"] + ("" if row["default_settled"] else ", unsettled")
         lines.append(
-            f"| {row['statement']} (`{row['claim']}`) | {default} | "
+            f"| {row['statement']} (`{row['claim']}`) | {_default(row)} | "
             f"{_percent(row, 'share', 'low', 'high')} | "
             f"{_percent(row, 'partly', 'partly_low', 'partly_high')} | "
             f"{row['settled']} of {row['draws']} | {_again_words(row)} |"
@@ -269,12 +273,12 @@ def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
         "## What overturns the default",
         "",
         "The smallest change of the default setting seen to give another outcome. Changes take no "
-        "further replications, and only those with a settled outcome count.",
+        "further replications, so fewer are settled, and only settled ones count.",
         "",
         "| claim | default | smallest change |",
         "|---|---|---|",
     ]
-    lines += [f"| `{row['claim']}` | {row['default']} | {overturn_words(row)} |" for row in rows]
+    lines += [f"| `{row['claim']}` | {_default(row)} | {overturn_words(row)} |" for row in rows]
     lines += [
         "",
         "## What decides",
@@ -296,9 +300,11 @@ def _percent(row: Mapping[Any, Any], share: str, low: str, high: str) -> str:
     return f"{100 * row[share]:.0f} % ({100 * row[low]:.0f} to {100 * row[high]:.0f})"
 
 
+def _default(row: Mapping[Any, Any]) -> str:
+    return f"{row['default']}" + ("" if row["default_settled"] else ", unsettled")
+
+
 def _again_words(row: Mapping[Any, Any]) -> str:
-    if not row["repetitions"]:
-        return ""
     words = f"{row['same'] * row['repetitions']:.0f} of {row['repetitions']}"
     if row["settled_repetitions"]:
         same = row["same_settled"] * row["settled_repetitions"]
@@ -312,19 +318,23 @@ SHOWN = 12
 
 def overturn_words(row: Mapping[Any, Any]) -> str:
     """Return the smallest change that overturns the default outcome, in words."""
+    if not row["default_settled"]:
+        return "the default itself is not settled"
     changes = row["overturned_by"].split("; ")
     shown = "; ".join(changes[:SHOWN])
     if len(changes) > SHOWN:
         shown += f"; and {len(changes) - SHOWN} more"
+    singles = f"{row['settled_singles']} settled single changes ({row['singles']} in all)"
     if row["overturning"]:
-        return f"{row['overturning']} of {row['singles']} single changes: {shown}"
-    none = f"none of {row['singles']} single changes"
+        return f"{row['overturning']} of {singles}: {shown}"
+    none = f"none of {singles}"
+    pairs = f"{row['settled_pairs']} settled pairs ({row['pairs']} in all)"
     if row["overturning_pairs"]:
-        return f"{none}; {row['overturning_pairs']} of {row['pairs']} pairs: {shown}"
+        return f"{none}; {row['overturning_pairs']} of {pairs}: {shown}"
     if row["pairs"]:
-        none += f" and none of {row['pairs']} pairs"
+        none += f" and none of {pairs}"
     if not row["fewest"]:
-        return f"{none}, and no draw"
+        return f"{none}, and no settled draw"
     return f"{none}; a draw with {row['fewest']} changes: {shown}"
 
 

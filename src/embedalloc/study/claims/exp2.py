@@ -113,9 +113,8 @@ def _rises(means: Means) -> Floats:
 
 
 def _ratio(rise: Floats, other: Floats) -> Floats:
-    """Return how many times the other a rise is; two curves that do not rise at all are equal."""
-    without = np.where(rise > 0, np.inf, 1.0)
-    return np.divide(rise, other, out=without, where=other > 0)
+    """Return how many times the other a rise is; below 1e-12 there is none, and two are equal."""
+    return np.maximum(rise, 1e-12) / np.maximum(other, 1e-12)
 
 
 def _rise_words(curves: Samples) -> str:

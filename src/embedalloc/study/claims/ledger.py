@@ -12,6 +12,7 @@ from typing import Any, Literal
 import pandas as pd
 import yaml
 
+from embedalloc.problem import Floats
 from embedalloc.study.claims import CLAIMS, SECTIONS, VERDICTS
 from embedalloc.study.claims.finding import Finding
 from embedalloc.study.tables import TableError
@@ -61,18 +62,22 @@ class Condition:
             )
         return bool(_COMPARE[self.sign](value, self.threshold))
 
-    def chance(self, finding: Finding) -> float:
-        """Return how likely a repetition with other random numbers meets the condition.
+    def chance(self, resampled: Floats) -> float:
+        """Return how likely a repetition meets the condition, were this run's data everything.
 
-        That is the share of the resamples in which the statistic itself meets it. An end of the
-        95 % interval meets it where 97.5 % of the resamples do, so it must be met with a margin
-        of 1.96 standard errors, and a repetition's margin differs by a standard error.
+        For the estimate that is the share of the resamples that meet it. The lower end exceeds a
+        threshold where 97.5 % of the resamples do, which takes a margin of 1.96 standard errors,
+        and a repetition's margin differs by one standard error. A share of 1 among a thousand
+        resamples counts as certain: there an end is met with a chance of 0.9 or more.
         """
-        share = float(_COMPARE[self.sign](finding.resampled, self.threshold).mean())
+        share = float(_COMPARE[self.sign](resampled, self.threshold).mean())
         if self.quantity == "estimate" or share in (0.0, 1.0):
             return share
         normal = NormalDist()
-        return normal.cdf(normal.inv_cdf(share) - normal.inv_cdf(0.975))
+        margin = normal.inv_cdf(0.975)
+        # The near end is the harder one to bring past the threshold, the far end the easier one.
+        near = (self.quantity == "low") == self.sign.startswith(">")
+        return normal.cdf(normal.inv_cdf(share) + (-margin if near else margin))
 
     def __str__(self) -> str:
         return (
@@ -116,17 +121,21 @@ class Claim:
         return "fails"
 
     def steadiness(self, finding: Finding) -> float:
-        """Return how likely a repetition with other random numbers has the same outcome."""
-        if self.outcome(finding) == "not testable":
+        """Return how likely a repetition has the same outcome, were this run's data everything."""
+        outcome = self.outcome(finding)
+        if outcome == "not testable":
             return 1.0
-        holds = min(each.chance(finding) for each in self.holds)
-        partly = min((each.chance(finding) for each in self.partly), default=holds)
+        if finding.resampled is None:
+            raise LedgerError(f"{self.id}: the steadiness needs resamples of the replications")
+        resampled = finding.resampled
+        holds = min(each.chance(resampled) for each in self.holds)
+        partly = min((each.chance(resampled) for each in self.partly), default=holds)
         at_least_partly = max(holds, partly)
         return {
             "holds": holds,
             "partly": at_least_partly - holds,
             "fails": 1 - at_least_partly,
-        }[self.outcome(finding)]
+        }[outcome]
 
 
 def read_ledger(path: str | Path) -> list[Claim]:
