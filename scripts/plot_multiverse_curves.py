@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 
 from embedalloc.study.claims.ledger import Claim, read_ledger
 from embedalloc.study.job import job
-from embedalloc.study.multiverse import OUTCOMES, SETTLED
+from embedalloc.study.multiverse import OUTCOMES, settled
 from embedalloc.study.multiverse_summary import SHARES
 from embedalloc.study.style import BLACK, GREY, VERMILLION, new_figure, save_figure
 from embedalloc.study.tables import read_table, read_tables
@@ -59,9 +59,9 @@ def draw_curve(axis: Axes, rows: pd.DataFrame, claim: Claim) -> None:
     place = pd.Series(range(len(drawn)), index=drawn.index)
     default = float(rows[rows["kind"] == "default"]["estimate"].iloc[0])
     axis.vlines(place, drawn["low"], drawn["high"], color=GREY, linewidth=0.5, alpha=0.6)
-    settled = drawn["steadiness"] >= SETTLED
+    firm = settled(drawn)
     for outcome, face in FACES.items():
-        for marker, these in ((SETTLED_MARK, settled), (UNSETTLED_MARK, ~settled)):
+        for marker, these in ((SETTLED_MARK, firm), (UNSETTLED_MARK, ~firm)):
             here = (drawn["outcome"] == outcome) & these
             axis.scatter(place[here], drawn["estimate"][here], s=SIZES[marker], marker=marker,
                          color=face, edgecolor=BLACK, linewidth=0.4, zorder=3)  # fmt: skip

@@ -332,6 +332,11 @@ def until_settled(
         count = min(2 * count, at_most)
 
 
+def settled(outcomes: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which outcomes are settled."""
+    return outcomes["steadiness"] >= SETTLED
+
+
 def reading_of(claim: Claim, readings: Iterable[str]) -> str:
     """Return the claim's reading that a setting takes; a claim with one reading has no choice."""
     if len(claim.readings) == 1:

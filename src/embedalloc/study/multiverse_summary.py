@@ -5,12 +5,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from embedalloc.study.claims import OUTCOMES as CLAIM_OUTCOMES
 from embedalloc.study.claims.ledger import Claim
-from embedalloc.study.multiverse import SETTLED, Space
+from embedalloc.study.multiverse import SETTLED, Space, settled
 from embedalloc.study.tables import Column, Contract
 
 #: Outcomes as numbers, where one number is needed.
@@ -97,16 +96,16 @@ def shares(
             partly = int(drawn["outcome"].isin(["holds", "partly"]).sum())
             low, high = wilson(held, len(drawn))
             partly_low, partly_high = wilson(partly, len(drawn))
-            default = _first(mine, "default").iloc[0]
+            default = _first(mine, "default")
             rows.append(
                 {
                     "claim": claim,
                     "experiment": experiment,
                     "statement": claims[claim].statement,
-                    "default": str(default["outcome"]),
-                    "default_settled": bool(default["steadiness"] >= SETTLED),
+                    "default": str(default["outcome"].iloc[0]),
+                    "default_settled": bool(settled(default).iloc[0]),
                     "draws": len(drawn),
-                    "settled": int((drawn["steadiness"] >= SETTLED).sum()),
+                    "settled": int(settled(drawn).sum()),
                     "share": held / len(drawn),
                     "low": low,
                     "high": high,
@@ -131,12 +130,12 @@ def _repetitions(rows: pd.DataFrame) -> dict[str, Any]:
     again = rows[rows["repeat"] > 0].set_index(["kind", "number"])
     first = first.loc[again.index]
     same = again["outcome"] == first["outcome"]
-    settled = np.minimum(again["steadiness"], first["steadiness"]) >= SETTLED
+    twice = settled(first) & settled(again)
     return {
         "repetitions": len(same),
         "same": float(same.mean()),
-        "settled_repetitions": int(settled.sum()),
-        "same_settled": float(same[settled].mean()) if settled.any() else math.nan,
+        "settled_repetitions": int(twice.sum()),
+        "same_settled": float(same[twice].mean()) if twice.any() else math.nan,
     }
 
 
@@ -148,8 +147,8 @@ def _overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
     """
     default = _first(rows, "default")["outcome"].iloc[0]
     runs = {kind: _first(rows, kind) for kind in ("single", "pair", "draw")}
-    settled = {kind: mine[mine["steadiness"] >= SETTLED] for kind, mine in runs.items()}
-    other = {kind: mine[mine["outcome"] != default] for kind, mine in settled.items()}
+    firm = {kind: mine[settled(mine)] for kind, mine in runs.items()}
+    other = {kind: mine[mine["outcome"] != default] for kind, mine in firm.items()}
     overturning = next((mine for mine in other.values() if len(mine)), other["draw"])
     fewest = int(overturning["changes"].min()) if len(overturning) else 0
     smallest = overturning[overturning["changes"] == fewest]
@@ -159,10 +158,10 @@ def _overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
     ]
     return {
         "singles": len(runs["single"]),
-        "settled_singles": len(settled["single"]),
+        "settled_singles": len(firm["single"]),
         "overturning": len(other["single"]),
         "pairs": len(runs["pair"]),
-        "settled_pairs": len(settled["pair"]),
+        "settled_pairs": len(firm["pair"]),
         "overturning_pairs": len(other["pair"]),
         "fewest": fewest,
         "overturned_by": "; ".join(words),
@@ -301,7 +300,7 @@ def _percent(row: Mapping[Any, Any], share: str, low: str, high: str) -> str:
 
 
 def _default(row: Mapping[Any, Any]) -> str:
-    return f"{row['default']}" + ("" if row["default_settled"] else ", unsettled")
+    return str(row["default"]) + ("" if row["default_settled"] else ", unsettled")
 
 
 def _again_words(row: Mapping[Any, Any]) -> str:
