@@ -24,7 +24,7 @@ verify: $(READY)
 	$(BIN)/python -m tests.verify
 
 readme: paper
-	$(BIN)/python -m embedalloc.study.readme
+	$(BIN)/python -m embedalloc.study.page.readme
 
 test: $(READY)
 	$(BIN)/python -m pytest

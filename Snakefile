@@ -1,17 +1,21 @@
 """The whole study: `snakemake --cores 8` makes every figure and table of the paper."""
 
 import os
+import sys
+
+# This project's own code, whatever else is installed.
+sys.path.insert(0, f"{workflow.basedir}/src")
 
 import yaml
 from snakemake.utils import min_version
 
-from embedalloc.study.cells import claims_cell, exp1_cell, exp1_designs, exp2_cell
-from embedalloc.study.cells import exp3_cell, heart_cell, heart_folds_cell, parts
-from embedalloc.study.cells import split_blocks, theory_cell
-from embedalloc.study.config import ConfigError
-from embedalloc.study.dependencies import imports_of
-from embedalloc.study.start import prepare
-from embedalloc.study.tables import digest_of
+from embedalloc.study.workflow.cells import claims_cell, exp1_cell, exp1_designs, exp2_cell
+from embedalloc.study.workflow.cells import exp3_cell, heart_cell, heart_folds_cell, parts
+from embedalloc.study.workflow.cells import split_blocks, theory_cell
+from embedalloc.study.workflow.config import ConfigError
+from embedalloc.study.workflow.dependencies import imports_of
+from embedalloc.study.workflow.start import prepare
+from embedalloc.study.workflow.tables import digest_of
 
 min_version("9.0")
 

@@ -1,9 +1,9 @@
 """Confusion matrices and test sets behind the paper's Table 1, and cells that none explains."""
 
-from embedalloc.study.files import whole_file
-from embedalloc.study.job import job
-from embedalloc.study.table1_audit import AUDIT, audit_frame, audit_printed, audit_report
-from embedalloc.study.tables import write_table
+from embedalloc.study.heart.table1_audit import AUDIT, audit_frame, audit_printed, audit_report
+from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import write_table
 
 
 def main(printed: str, audit: str, report: str, largest_test_set: int) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from embedalloc.network import (
+from embedalloc.study.heart.trainer.network import (
     NetworkShape,
     Rows,
     TrainingSettings,
@@ -11,8 +11,8 @@ from embedalloc.network import (
     predict,
     train,
 )
-from embedalloc.study.files import whole_file
-from embedalloc.study.job import job
+from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.job import job
 
 
 def main(compiled: str) -> None:

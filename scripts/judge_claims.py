@@ -6,7 +6,6 @@ import pandas as pd
 
 from embedalloc.streams import stream
 from embedalloc.study import exp1, exp2, exp3
-from embedalloc.study.claims import CLAIMS
 from embedalloc.study.claims.exp1 import exp1_findings
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
@@ -14,19 +13,20 @@ from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.heart import data_findings, heart_findings
 from embedalloc.study.claims.ledger import as_markdown, check_evidence, judge, read_ledger
 from embedalloc.study.claims.theory import theory_findings
-from embedalloc.study.files import whole_file
-from embedalloc.study.heart import COEFFICIENTS
-from embedalloc.study.heart_data import PATIENTS
-from embedalloc.study.heart_metrics import LOSSES
-from embedalloc.study.job import job
-from embedalloc.study.multiverse_summary import SHARES, share_words
-from embedalloc.study.table1 import PAIRED, TABLE
-from embedalloc.study.table1_audit import AUDIT
-from embedalloc.study.tables import Contract, read_table, read_tables, write_table
-from embedalloc.study.theory_allocation import BUDGETS
-from embedalloc.study.theory_alternating import PATHS, RUNS
-from embedalloc.study.theory_approximation import ERRORS
-from embedalloc.study.theory_generalisation import GAPS, SCALING
+from embedalloc.study.claims.verdicts import CLAIMS
+from embedalloc.study.heart.metrics import LOSSES
+from embedalloc.study.heart.patients import PATIENTS
+from embedalloc.study.heart.splits import COEFFICIENTS
+from embedalloc.study.heart.table1 import PAIRED, TABLE
+from embedalloc.study.heart.table1_audit import AUDIT
+from embedalloc.study.multiverse.summary import SHARES, share_words
+from embedalloc.study.theory.proposition2 import ERRORS
+from embedalloc.study.theory.theorem1 import PATHS, RUNS
+from embedalloc.study.theory.theorem2 import GAPS, SCALING
+from embedalloc.study.theory.theorem3 import BUDGETS
+from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import Contract, read_table, read_tables, write_table
 
 
 def find(results: Any, cell: dict[str, Any]) -> dict[str, dict[str, Finding]]:

@@ -1,11 +1,11 @@
 """Say how often each claim holds over the settings, what decides it and what overturns it."""
 
 from embedalloc.study.claims.ledger import read_ledger
-from embedalloc.study.files import whole_file
-from embedalloc.study.job import job
-from embedalloc.study.multiverse import OUTCOMES, read_spaces
-from embedalloc.study.multiverse_summary import EFFECTS, SHARES, as_markdown, effects, shares
-from embedalloc.study.tables import read_tables, write_table
+from embedalloc.study.multiverse.space import OUTCOMES, read_spaces
+from embedalloc.study.multiverse.summary import EFFECTS, SHARES, as_markdown, effects, shares
+from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import read_tables, write_table
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

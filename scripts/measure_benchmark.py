@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from embedalloc.study.benchmarks.measure import MEASUREMENTS
-from embedalloc.study.benchmarks.works import run
-from embedalloc.study.job import job
-from embedalloc.study.tables import write_table
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import write_table
+from tests.benchmarks.measure import MEASUREMENTS
+from tests.benchmarks.works import run
 
 
 def main(cell: dict[str, Any], measurements: str) -> None:

@@ -7,10 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from embedalloc.study.benchmarks.measure import MEASUREMENTS, OURS
-from embedalloc.study.benchmarks.summary import PEAK, PRODUCT, RATIO_AIMS, growth, ratio
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -23,7 +21,9 @@ from embedalloc.study.style import (
     new_figure,
     save_figure,
 )
-from embedalloc.study.tables import read_tables
+from embedalloc.study.workflow.tables import read_tables
+from tests.benchmarks.measure import MEASUREMENTS, OURS
+from tests.benchmarks.summary import PEAK, PRODUCT, RATIO_AIMS, growth, ratio
 
 LOOKS = {
     OURS: Look("ours", BLUE, "o"),

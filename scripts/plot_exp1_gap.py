@@ -6,8 +6,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp1 import PROFILES
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     BAND_WORDS,
     BLUE,
     ORANGE,
@@ -20,7 +20,7 @@ from embedalloc.study.style import (
     save_figure,
     spectrum_label,
 )
-from embedalloc.study.tables import read_tables
+from embedalloc.study.workflow.tables import read_tables
 
 GAPS = {
     "population_tail": Look(r"against the population tail $\|U - U_d\|_F$", BLUE, "o"),

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp1 import FITS, PROFILES
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -23,7 +23,7 @@ from embedalloc.study.style import (
     save_figure,
     spectrum_label,
 )
-from embedalloc.study.tables import read_tables
+from embedalloc.study.workflow.tables import read_tables
 
 CURVES = {
     "population_tail": (Look("population tail", BLACK), "--"),

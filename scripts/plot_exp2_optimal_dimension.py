@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from embedalloc.study.exp2 import PROFILES
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     BAND_WORDS,
     BLUE,
     VERMILLION,
@@ -17,7 +17,7 @@ from embedalloc.study.style import (
     plain_log_ticks,
     save_figure,
 )
-from embedalloc.study.tables import read_tables
+from embedalloc.study.workflow.tables import read_tables
 
 
 def draw(profiles: pd.DataFrame) -> Figure:

@@ -4,8 +4,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp2 import PROFILES
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     BAND_WORDS,
     BLUE,
     ORANGE,
@@ -18,7 +18,7 @@ from embedalloc.study.style import (
     new_figure,
     save_figure,
 )
-from embedalloc.study.tables import read_tables
+from embedalloc.study.workflow.tables import read_tables
 
 CURVES = {
     "training_mse": Look("training MSE", ORANGE, "s"),

@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from embedalloc.study.exp3 import PERFORMANCE
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     ALLOCATION_RULES,
     EXP3_WORDS,
     PREDICTORS,
@@ -15,7 +15,7 @@ from embedalloc.study.style import (
     new_figure,
     save_figure,
 )
-from embedalloc.study.tables import read_tables
+from embedalloc.study.workflow.tables import read_tables
 
 
 def draw(performance: pd.DataFrame, budgets: list[int], cardinalities: list[int]) -> Figure:

@@ -4,14 +4,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp3 import PERFORMANCE
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     draw_rule_comparison,
     new_figure,
     plain_log_ticks,
     save_figure,
 )
-from embedalloc.study.tables import read_tables
+from embedalloc.study.workflow.tables import read_tables
 
 
 def draw(performance: pd.DataFrame, budget: int, response_noise: float) -> Figure:

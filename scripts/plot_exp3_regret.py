@@ -5,10 +5,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from embedalloc.study import exp3_regret, multiverse_runs
-from embedalloc.study.job import job
-from embedalloc.study.regret_table import mean_excess, quantiles
-from embedalloc.study.style import (
+from embedalloc.study.multiverse import regret as exp3_regret
+from embedalloc.study.multiverse import runs as multiverse_runs
+from embedalloc.study.multiverse.regret_table import mean_excess, quantiles
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     ALLOCATION_RULES,
     BLACK,
     GREY,
@@ -18,7 +19,7 @@ from embedalloc.study.style import (
     plain_log_ticks,
     save_figure,
 )
-from embedalloc.study.tables import read_tables
+from embedalloc.study.workflow.tables import read_tables
 
 RIVALS = ("equal", "cardinality", "spectral_mass")
 SPENT = {f"{rule}_spent": ALLOCATION_RULES[rule] for rule in RIVALS}

@@ -5,12 +5,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from embedalloc.study.heart import COEFFICIENTS
-from embedalloc.study.heart_data import CATEGORICAL
-from embedalloc.study.heart_metrics import SCORES
-from embedalloc.study.job import job
-from embedalloc.study.style import BLACK, BLUE, new_figure, plain_log_ticks, save_figure
-from embedalloc.study.tables import read_table, read_tables
+from embedalloc.study.heart.metrics import SCORES
+from embedalloc.study.heart.patients import CATEGORICAL
+from embedalloc.study.heart.splits import COEFFICIENTS
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import BLACK, BLUE, new_figure, plain_log_ticks, save_figure
+from embedalloc.study.workflow.tables import read_table, read_tables
 
 
 def draw(scores: pd.DataFrame, coefficients: pd.DataFrame) -> Figure:

@@ -3,9 +3,9 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from embedalloc.study.heart_metrics import LOSSES
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.heart.metrics import LOSSES
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     MODELS,
     draw_curve,
     legend_below,
@@ -14,7 +14,7 @@ from embedalloc.study.style import (
     plain_log_ticks,
     save_figure,
 )
-from embedalloc.study.tables import read_table
+from embedalloc.study.workflow.tables import read_table
 
 #: Networks trained at every budget, then those that have none.
 OVER_BUDGETS = ("proposed", "uniform", "unit_coefficients")

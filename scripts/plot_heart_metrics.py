@@ -4,12 +4,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from embedalloc.study.heart_metrics import SCORES
-from embedalloc.study.job import job
-from embedalloc.study.style import BLACK, GREY, new_figure, save_figure
-from embedalloc.study.style import MODELS as LOOKS
-from embedalloc.study.table1 import MODELS, PAPER, PAPER_METRICS
-from embedalloc.study.tables import read_table
+from embedalloc.study.heart.metrics import SCORES
+from embedalloc.study.heart.table1 import MODELS, PAPER, PAPER_METRICS
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import BLACK, GREY, new_figure, save_figure
+from embedalloc.study.workflow.style import MODELS as LOOKS
+from embedalloc.study.workflow.tables import read_table
 
 TITLES = {
     "accuracy": "accuracy",

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from embedalloc.study.claims import SECTIONS
-from embedalloc.study.job import job
-from embedalloc.study.multiverse_summary import EFFECTS
-from embedalloc.study.style import GREY, new_figure, save_figure
-from embedalloc.study.tables import read_table
+from embedalloc.study.claims.verdicts import SECTIONS
+from embedalloc.study.multiverse.summary import EFFECTS
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import GREY, new_figure, save_figure
+from embedalloc.study.workflow.tables import read_table
 
 
 def draw(effects: pd.DataFrame) -> Figure:

@@ -8,11 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from embedalloc.study.claims.ledger import Claim, read_ledger
-from embedalloc.study.job import job
-from embedalloc.study.multiverse import OUTCOMES, settled
-from embedalloc.study.multiverse_summary import SHARES
-from embedalloc.study.style import BLACK, GREY, VERMILLION, new_figure, save_figure
-from embedalloc.study.tables import read_table, read_tables
+from embedalloc.study.multiverse.space import OUTCOMES, settled
+from embedalloc.study.multiverse.summary import SHARES
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import BLACK, GREY, VERMILLION, new_figure, save_figure
+from embedalloc.study.workflow.tables import read_table, read_tables
 
 COLUMNS = 4
 #: Filled, half and hollow: no colour, because colours stand for allocation rules.

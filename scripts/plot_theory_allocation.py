@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.theory.theorem3 import BUDGETS, INSTANCES, OPTIMAL
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     ALLOCATION_RULES,
     BLACK,
     BLUE,
@@ -22,8 +23,7 @@ from embedalloc.study.style import (
     plain_log_ticks,
     save_figure,
 )
-from embedalloc.study.tables import read_table
-from embedalloc.study.theory_allocation import BUDGETS, INSTANCES, OPTIMAL
+from embedalloc.study.workflow.tables import read_table
 
 PROPOSED = ALLOCATION_RULES["proposed"]
 SOLUTIONS = {

@@ -5,8 +5,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.theory.theorem1 import LOSSES, PATHS, RUNS, ZERO_START
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     BLACK,
     BLUE,
     GREY,
@@ -16,8 +17,7 @@ from embedalloc.study.style import (
     plain_log_ticks,
     save_figure,
 )
-from embedalloc.study.tables import read_table
-from embedalloc.study.theory_alternating import LOSSES, PATHS, RUNS, ZERO_START
+from embedalloc.study.workflow.tables import read_table
 
 SCHEMES = {
     "plain": (Look("the paper's scheme", BLUE), "-"),

@@ -5,8 +5,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.theory.proposition2 import ERRORS
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     BAND_WORDS,
     BLACK,
     BLUE,
@@ -21,8 +22,7 @@ from embedalloc.study.style import (
     plain_log_ticks,
     save_figure,
 )
-from embedalloc.study.tables import read_table
-from embedalloc.study.theory_approximation import ERRORS
+from embedalloc.study.workflow.tables import read_table
 
 CURVES = {
     "bound": (Look(r"the paper's bound: tail of $U$", VERMILLION), "-"),

@@ -8,8 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from embedalloc.study.job import job
-from embedalloc.study.style import (
+from embedalloc.study.theory.theorem2 import GAPS, SCALING, mean_gaps
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import (
     BLACK,
     BLUE,
     GREEN,
@@ -20,8 +21,7 @@ from embedalloc.study.style import (
     plain_log_ticks,
     save_figure,
 )
-from embedalloc.study.tables import read_table
-from embedalloc.study.theory_generalisation import GAPS, SCALING, mean_gaps
+from embedalloc.study.workflow.tables import read_table
 
 #: From few dimensions to many; a smaller mark lies on a larger one.
 COLORS, MARKERS, SIZES = (SKY, BLUE, PURPLE, BLACK), ("o", "s", "D", "^"), (7.0, 5.5, 4.0, 2.5)

@@ -2,9 +2,9 @@
 
 import os
 
-from embedalloc.study.heart_data import PATIENTS, read_patients
-from embedalloc.study.job import job
-from embedalloc.study.tables import write_table
+from embedalloc.study.heart.patients import PATIENTS, read_patients
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import write_table
 
 
 def main(data: list[str] | str, patients: str, cholesterol_zero_is_missing: bool) -> None:

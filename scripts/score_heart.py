@@ -1,10 +1,10 @@
 """Compute every metric from the cached probabilities."""
 
-from embedalloc.study.heart import SPLITS, TRAINED
-from embedalloc.study.heart_data import PATIENTS
-from embedalloc.study.heart_metrics import LOSSES, SCORES, score
-from embedalloc.study.job import job
-from embedalloc.study.tables import read_table, read_tables, write_table
+from embedalloc.study.heart.metrics import LOSSES, SCORES, score
+from embedalloc.study.heart.patients import PATIENTS
+from embedalloc.study.heart.splits import SPLITS, TRAINED
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import read_table, read_tables, write_table
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from embedalloc.study.heart import FOLDS, select_by_folds
-from embedalloc.study.heart_data import PATIENTS
-from embedalloc.study.job import job
-from embedalloc.study.tables import read_table, write_table
+from embedalloc.study.heart.patients import PATIENTS
+from embedalloc.study.heart.splits import FOLDS, select_by_folds
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import read_table, write_table
 
 
 def main(cell: dict[str, Any], patients: str, folds: str) -> None:

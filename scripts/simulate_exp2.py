@@ -3,8 +3,8 @@
 from typing import Any
 
 from embedalloc.study.exp2 import PROFILES, simulate
-from embedalloc.study.job import job
-from embedalloc.study.tables import write_table
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import write_table
 
 
 def main(cell: dict[str, Any], profiles: str) -> None:

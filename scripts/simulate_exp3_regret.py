@@ -1,8 +1,8 @@
 """Compute the excess of every rule over the oracle at one sample size of Experiment 3."""
 
-from embedalloc.study.exp3_regret import REGRET, simulate
-from embedalloc.study.job import job
-from embedalloc.study.tables import write_table
+from embedalloc.study.multiverse.regret import REGRET, simulate
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import write_table
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

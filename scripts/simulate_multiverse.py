@@ -3,10 +3,10 @@
 from typing import Any
 
 from embedalloc.study.claims.ledger import read_ledger
-from embedalloc.study.job import job
-from embedalloc.study.multiverse import OUTCOMES, Point, read_spaces
-from embedalloc.study.multiverse_runs import run_points
-from embedalloc.study.tables import write_table
+from embedalloc.study.multiverse.runs import run_points
+from embedalloc.study.multiverse.space import OUTCOMES, Point, read_spaces
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import write_table
 
 
 def main(cell: dict[str, Any], choices: str, ledger: str, outcomes: str) -> None:

@@ -1,9 +1,9 @@
 """Compute the excess of every rule over the oracle for random settings of Experiment 3."""
 
-from embedalloc.study.job import job
-from embedalloc.study.multiverse import Point, read_spaces
-from embedalloc.study.multiverse_runs import REGRET, regret_of_points
-from embedalloc.study.tables import write_table
+from embedalloc.study.multiverse.runs import REGRET, regret_of_points
+from embedalloc.study.multiverse.space import Point, read_spaces
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import write_table
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

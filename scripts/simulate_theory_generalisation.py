@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from embedalloc.study.job import job
-from embedalloc.study.tables import write_table
-from embedalloc.study.theory_generalisation import GAPS, SCALING, simulate
+from embedalloc.study.theory.theorem2 import GAPS, SCALING, simulate
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import write_table
 
 
 def main(cell: dict[str, Any], gaps: str, scaling: str) -> None:

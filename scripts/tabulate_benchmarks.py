@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-from embedalloc.study.benchmarks.measure import MEASUREMENTS
-from embedalloc.study.benchmarks.summary import machine_words, page, table
-from embedalloc.study.files import whole_file
-from embedalloc.study.job import job
-from embedalloc.study.tables import read_tables
+from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import read_tables
+from tests.benchmarks.measure import MEASUREMENTS
+from tests.benchmarks.summary import machine_words, page, table
 
 
 def main(measurements: list[str], target: str) -> None:

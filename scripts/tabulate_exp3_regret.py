@@ -1,10 +1,11 @@
 """Write the regret of every rule of Experiment 3 as tables."""
 
-from embedalloc.study import exp3_regret, multiverse_runs
-from embedalloc.study.files import whole_file
-from embedalloc.study.job import job
-from embedalloc.study.regret_table import as_markdown
-from embedalloc.study.tables import read_tables
+from embedalloc.study.multiverse import regret as exp3_regret
+from embedalloc.study.multiverse import runs as multiverse_runs
+from embedalloc.study.multiverse.regret_table import as_markdown
+from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import read_tables
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):

@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from embedalloc.study.files import whole_file
-from embedalloc.study.heart import COEFFICIENTS, FOLDS, SPLITS, square_root_dimensions
-from embedalloc.study.heart_metrics import SCORES
-from embedalloc.study.heart_table import mean_table, paired_table
-from embedalloc.study.job import job
-from embedalloc.study.table1 import (
+from embedalloc.study.heart.metrics import SCORES
+from embedalloc.study.heart.paired import mean_table, paired_table
+from embedalloc.study.heart.splits import COEFFICIENTS, FOLDS, SPLITS, square_root_dimensions
+from embedalloc.study.heart.table1 import (
     METRIC_LABELS,
     METRICS,
     MODEL_LABELS,
@@ -22,7 +20,9 @@ from embedalloc.study.table1 import (
     TABLE,
     TIMES,
 )
-from embedalloc.study.tables import read_table, read_tables, write_table
+from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import read_table, read_tables, write_table
 
 
 def printed_rows(table: pd.DataFrame) -> list[list[str]]:

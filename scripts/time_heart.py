@@ -6,13 +6,13 @@ from typing import Any
 import pandas as pd
 
 from embedalloc.streams import stream
-from embedalloc.study.heart import Bench, split_patients, training_settings
-from embedalloc.study.heart_data import PATIENTS
-from embedalloc.study.heart_metrics import SCORES
-from embedalloc.study.job import job
-from embedalloc.study.plain_network import EpochSeconds, seconds_per_epoch
-from embedalloc.study.table1 import MODELS, TIMES
-from embedalloc.study.tables import read_table, write_table
+from embedalloc.study.heart.metrics import SCORES
+from embedalloc.study.heart.patients import PATIENTS
+from embedalloc.study.heart.splits import Bench, split_patients, training_settings
+from embedalloc.study.heart.table1 import MODELS, TIMES
+from embedalloc.study.heart.trainer.plain import EpochSeconds, seconds_per_epoch
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import read_table, write_table
 
 
 def main(cell: dict[str, Any], timed_epochs: int, patients: str, scores: str, times: str) -> None:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from embedalloc.study.heart import COEFFICIENTS, SPLITS, TRAINED, run_splits
-from embedalloc.study.heart_data import PATIENTS
-from embedalloc.study.job import job
-from embedalloc.study.tables import read_table, write_table
+from embedalloc.study.heart.patients import PATIENTS
+from embedalloc.study.heart.splits import COEFFICIENTS, SPLITS, TRAINED, run_splits
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import read_table, write_table
 
 
 def main(cell: dict[str, Any], patients: str, outputs: dict[str, str]) -> None:

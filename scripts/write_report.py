@@ -5,11 +5,10 @@ from typing import Any
 
 import yaml
 
-from embedalloc.study.claims import CLAIMS
-from embedalloc.study.files import whole_file
-from embedalloc.study.job import job
-from embedalloc.study.multiverse_summary import SHARES, share_words
-from embedalloc.study.report import (
+from embedalloc.study.claims.verdicts import CLAIMS
+from embedalloc.study.heart.table1 import PAIRED, TABLE
+from embedalloc.study.multiverse.summary import SHARES, share_words
+from embedalloc.study.page.report import (
     compact_table,
     count_verdicts,
     file_digests,
@@ -26,8 +25,9 @@ from embedalloc.study.report import (
     render_page,
     summary_sentence,
 )
-from embedalloc.study.table1 import PAIRED, TABLE
-from embedalloc.study.tables import read_table
+from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.tables import read_table
 
 
 def text_of(path: str) -> str:

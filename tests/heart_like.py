@@ -4,8 +4,14 @@ import hashlib
 
 import numpy as np
 
-from embedalloc.network import NetworkShape, draw_plan, initial_weights, predict, train
-from embedalloc.study.benchmarks.patients import CARDINALITIES, SQUARE_ROOT, heart_like
+from embedalloc.study.heart.trainer.network import (
+    NetworkShape,
+    draw_plan,
+    initial_weights,
+    predict,
+    train,
+)
+from tests.benchmarks.patients import CARDINALITIES, SQUARE_ROOT, heart_like
 
 SHAPES = {
     "square root": NetworkShape(CARDINALITIES, SQUARE_ROOT, 5),

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embedalloc.alternating import initial_parameters
-from embedalloc.linear import Loss, Parameters, Penalties, Sample
+from embedalloc.study.theory.alternating import initial_parameters
+from embedalloc.study.theory.linear import Loss, Parameters, Penalties, Sample
 
 
 @dataclass(frozen=True)

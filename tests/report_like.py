@@ -9,9 +9,17 @@ from types import SimpleNamespace
 import pandas as pd
 import yaml
 
-from embedalloc.study.claims import CLAIMS, SECTIONS, VERDICTS
-from embedalloc.study.table1 import METRICS, MODELS, PAIRED, PAPER, PAPER_METRICS, SECONDS, TABLE
-from embedalloc.study.tables import digest_of, write_table
+from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS
+from embedalloc.study.heart.table1 import (
+    METRICS,
+    MODELS,
+    PAIRED,
+    PAPER,
+    PAPER_METRICS,
+    SECONDS,
+    TABLE,
+)
+from embedalloc.study.workflow.tables import digest_of, write_table
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Text that breaks a page which does not escape it.

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedalloc import BudgetError, allocate, integer_dimensions, parse_budget
+from embedalloc import BudgetError, allocate, parse_budget
+from embedalloc.allocation import integer_dimensions
 from embedalloc.from_cardinalities import INPUTS, PROPORTIONAL_RULES, useful_maximum
-from embedalloc.heuristics import ALLOCATION_RULES, allocation_rule
 from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, rule_description
+from embedalloc.rules import ALLOCATION_RULES, allocation_rule
 
 SIZES = {"user": 943, "item": 1682, "sex": 2}
 WITHOUT_DATA = [rule.name for rule in RULE_DESCRIPTIONS if rule.needs != "data"]

@@ -16,7 +16,7 @@ from embedalloc.allocation import (
     integer_dimensions,
 )
 from embedalloc.problem import BudgetError
-from embedalloc.study.benchmarks import naive
+from tests.benchmarks import naive
 
 coefficient = st.floats(1e-12, 1e12, allow_subnormal=False)
 predictors = st.lists(st.tuples(st.integers(1, 10_000), coefficient), min_size=1, max_size=12)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, Ridge  # type: ignore[import-untyped]
 
-from embedalloc import alternating
-from embedalloc.alternating import fit_alternating, initial_parameters, rebalance
-from embedalloc.linear import Loss, Parameters, Penalties, Sample, gradient, objective
+from embedalloc.study.theory import alternating
+from embedalloc.study.theory.alternating import fit_alternating, initial_parameters, rebalance
+from embedalloc.study.theory.linear import Loss, Parameters, Penalties, Sample, gradient, objective
 
 from .linear_cases import Case, random_case, random_point
 

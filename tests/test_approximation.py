@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedalloc.approximation import approximation_error, approximation_errors
+from embedalloc.study.theory.approximation import approximation_error, approximation_errors
 
 seeds = st.integers(0, 10_000)
 

@@ -7,9 +7,15 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from embedalloc import AuditError, audit_table, confusion_search, read_metrics_table
-from embedalloc import audit as audit_module
-from embedalloc.audit import ConfusionMatrix, implied_metrics
+from embedalloc.audit import matrices as confusion_search
+from embedalloc.audit import printed as audit_module
+from embedalloc.audit.printed import (
+    AuditError,
+    ConfusionMatrix,
+    audit_table,
+    implied_metrics,
+    read_metrics_table,
+)
 
 METRICS = ("accuracy", "precision", "recall", "f1", "mcc")
 PAPER_CSV = """Model,Acc,F1,Prec,MCC,Val Logloss,Brier,ECE,Time/Epoch

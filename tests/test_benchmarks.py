@@ -10,7 +10,9 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from embedalloc.study.benchmarks import (
+from embedalloc.study.workflow.cells import BENCHMARKS, benchmark_cell
+from scripts import plot_benchmarks
+from tests.benchmarks import (
     decomposition,
     dimensions,
     experiments,
@@ -20,7 +22,7 @@ from embedalloc.study.benchmarks import (
     table_set,
     whole_workflow,
 )
-from embedalloc.study.benchmarks.measure import (
+from tests.benchmarks.measure import (
     MEASUREMENTS,
     Case,
     Contestant,
@@ -29,9 +31,7 @@ from embedalloc.study.benchmarks.measure import (
     require_close,
     run_alone,
 )
-from embedalloc.study.benchmarks.works import CASES, run
-from embedalloc.study.cells import BENCHMARKS, benchmark_cell
-from scripts import plot_benchmarks
+from tests.benchmarks.works import CASES, run
 
 ROOT = Path(__file__).resolve().parents[1]
 

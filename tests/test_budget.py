@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from embedalloc.allocation import Allocation, integer_dimensions
-from embedalloc.budget import select_budget, select_budget_by_holdout
+from embedalloc.budgets import select_budget, select_budget_by_holdout
 
 BUDGETS = [40, 10, 20, 30]
 

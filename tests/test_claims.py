@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from embedalloc.study.claims import CLAIMS, SECTIONS
 from embedalloc.study.claims.exp1 import exp1_findings
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
@@ -24,7 +23,8 @@ from embedalloc.study.claims.ledger import (
     verdict_of,
 )
 from embedalloc.study.claims.theory import theory_findings
-from embedalloc.study.table1 import METRICS, MODELS
+from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS
+from embedalloc.study.heart.table1 import METRICS, MODELS
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "workflow/claims.yaml"

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import embedalloc
 from embedalloc.command_line import COMMANDS, main
 from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
-from embedalloc.text_layout import allocation_table, bar, listed
+from embedalloc.text import allocation_table, bar, listed
 
 PAPER = Path(__file__).resolve().parents[1] / "workflow/resources/paper_table1.csv"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from embedalloc import generalisation
-from embedalloc.study import config as config_module
-from embedalloc.study.config import ConfigError, check_config
+from embedalloc.study.theory import generalisation
+from embedalloc.study.workflow import config as config_module
+from embedalloc.study.workflow.config import ConfigError, check_config
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"

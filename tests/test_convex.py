@@ -9,9 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from embedalloc.alternating import fit_alternating, rebalance
-from embedalloc.convex import cheapest_factors, convex_objective, global_optimality_residual
-from embedalloc.linear import Loss, objective
+from embedalloc.study.theory.alternating import fit_alternating, rebalance
+from embedalloc.study.theory.convex import (
+    cheapest_factors,
+    convex_objective,
+    global_optimality_residual,
+)
+from embedalloc.study.theory.linear import Loss, objective
 
 from .linear_cases import random_case, random_point
 

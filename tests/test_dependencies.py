@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from embedalloc.study.dependencies import SOURCE, imports_of
+from embedalloc.study.workflow.dependencies import SOURCE, imports_of
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -63,7 +63,7 @@ def test_imports_inside_functions_count_and_those_for_type_checkers_do_not(tmp_p
     script = tmp_path / "script.py"
     script.write_text(
         "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    import embedalloc.budget\n"
+        "if TYPE_CHECKING:\n    import embedalloc.budgets\n"
         "else:\n    import embedalloc.spectra\n"
         "def late():\n    from embedalloc import problem\n"
     )

@@ -9,13 +9,13 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from embedalloc import EmbeddingAllocator
-from embedalloc.data_case import set_limits
-from embedalloc.data_rules import rule_names
-from embedalloc.estimator import automatic_budgets, find_categorical
+from embedalloc.data.case import set_limits
+from embedalloc.data.estimator import automatic_budgets, find_categorical
+from embedalloc.data.report import SMALLEST_HEADROOM, judge
+from embedalloc.data.rules import rule_names
+from embedalloc.data.screening import DropPath, sample_rows
+from embedalloc.data.table import DataError, find_task, learn_encoding
 from embedalloc.problem import BudgetError
-from embedalloc.report import SMALLEST_HEADROOM, judge
-from embedalloc.screening import DropPath, sample_rows
-from embedalloc.tabular_data import DataError, find_task, learn_encoding
 from tests.simulated_tables import make_table
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from embedalloc.streams import stream
-from embedalloc.study import exp3, exp3_regret, exp3_sample, regret_table
+from embedalloc.study import exp3, exp3_sample
+from embedalloc.study.multiverse import regret as exp3_regret
+from embedalloc.study.multiverse import regret_table
 
 from .test_experiments import CONFIG, EXP3_SMALL
 

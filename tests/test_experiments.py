@@ -11,8 +11,8 @@ from scipy.stats import ks_2samp
 
 from embedalloc.spectra import spectral_tails
 from embedalloc.study import exp1, exp2, exp3, exp3_sample, latent
-from embedalloc.study.benchmarks import literal
-from embedalloc.study.cells import exp1_cell, exp2_cell, exp3_cell, parts
+from embedalloc.study.workflow.cells import exp1_cell, exp2_cell, exp3_cell, parts
+from tests.benchmarks import literal
 
 CONFIG = yaml.safe_load((Path(__file__).resolve().parents[1] / "config.yaml").read_text())
 SMALL = {"cardinality": 12, "latent_rank": 6, "concentration": 5.0, "noise": 1.0}

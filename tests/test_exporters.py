@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedalloc import (
-    EXPORTERS,
     Allocation,
     allocate,
     from_json,
@@ -24,7 +23,7 @@ from embedalloc import (
     to_torch,
     to_torchrec,
 )
-from embedalloc.exporters import export_text, module_key
+from embedalloc.exporters import EXPORTERS, export_text, module_key
 
 #: The odd names are those that torch does not take as the name of a module.
 SIZES = {"user": 31, "item.id": 52, "keys": 7, "noise": 40, "50%": 4}

@@ -12,10 +12,10 @@ from pathlib import Path
 import matplotlib.font_manager
 import pytest
 
-from embedalloc.study.files import whole_file
-from embedalloc.study.job import job
-from embedalloc.study.style import new_figure, save_figure
-from embedalloc.study.tables import TableError
+from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import new_figure, save_figure
+from embedalloc.study.workflow.tables import TableError
 
 
 def test_a_file_appears_complete_and_alone(tmp_path):
@@ -72,9 +72,9 @@ def test_a_read_only_place_is_named(tmp_path, monkeypatch):
 
 LIMITED = """
 import sys, pandas as pd
-from embedalloc.study.job import job
-from embedalloc.study.style import new_figure, save_figure
-from embedalloc.study.tables import Column, Contract, write_table
+from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.style import new_figure, save_figure
+from embedalloc.study.workflow.tables import Column, Contract, write_table
 contract = Contract("wide", {"row": Column("integer", "which")}, key=("row",))
 with job("log/limited.log"):
     if sys.argv[1] == "table":
@@ -114,7 +114,7 @@ def test_a_missing_font_is_named_and_nothing_is_drawn(tmp_path, monkeypatch):
         raise ValueError(f"Failed to find font {font}")
 
     monkeypatch.setattr(matplotlib.font_manager.fontManager, "findfont", missing)
-    monkeypatch.setattr("embedalloc.study.style.findfont", missing)
+    monkeypatch.setattr("embedalloc.study.workflow.style.findfont", missing)
     with pytest.raises(OSError, match=r"the font is missing, .* install that again: 'DejaVu Sans'"):
         save_figure(new_figure()[0], pdf=tmp_path / "x.pdf", png=tmp_path / "x.png")
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +147,7 @@ ORPHAN = """
 import os, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", '''
 import sys, time
-from embedalloc.study.job import job
+from embedalloc.study.workflow.job import job
 with job("job.log"):
     print("at work", file=sys.__stdout__, flush=True)
     time.sleep(600)

@@ -8,10 +8,9 @@ import torch
 from torch import nn
 
 import embedalloc.from_model
-from embedalloc import (
-    allocate,
-    allocate_from_model,
-    embedding_tables,
+from embedalloc import allocate, allocate_from_model
+from embedalloc.from_model import embedding_tables
+from embedalloc.spectra import (
     fit_coefficient,
     singular_values,
     singular_values_by_rows,

@@ -16,12 +16,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from embedalloc.audit import AuditError, read_metrics_table
+from embedalloc.audit.printed import AuditError, read_metrics_table
 from embedalloc.command_line import main
-from embedalloc.study import cells
-from embedalloc.study.config import ConfigError, check_config
-from embedalloc.study.heart_data import PATIENTS, SOURCES, read_patients
-from embedalloc.study.tables import TableError, read_table
+from embedalloc.study.heart.patients import PATIENTS, SOURCES, read_patients
+from embedalloc.study.workflow import cells
+from embedalloc.study.workflow.config import ConfigError, check_config
+from embedalloc.study.workflow.tables import TableError, read_table
 from tests.test_heart_data import csv_rows, write_csv
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedalloc.alternating import fit_alternating, initial_parameters
-from embedalloc.generalisation import (
+from embedalloc.study.theory.alternating import fit_alternating, initial_parameters
+from embedalloc.study.theory.generalisation import (
     GapLoss,
     GapProblem,
     NormBounds,
@@ -20,7 +20,7 @@ from embedalloc.generalisation import (
     rademacher_bound,
     rademacher_complexity,
 )
-from embedalloc.linear import Parameters, Penalties, Sample
+from embedalloc.study.theory.linear import Parameters, Penalties, Sample
 
 
 def supremum_by_search(signs: Any, codes: Any, d: int, rng: np.random.Generator) -> float:

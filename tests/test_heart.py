@@ -10,27 +10,27 @@ from scipy import stats
 from sklearn import metrics as sk
 
 from embedalloc.streams import stream
-from embedalloc.study import heart
 from embedalloc.study.claims.heart import RIVALS
-from embedalloc.study.heart_data import (
-    read_patients,
-)
-from embedalloc.study.heart_metrics import (
+from embedalloc.study.heart import splits as heart
+from embedalloc.study.heart.metrics import (
     calibration_error,
     confusion_metrics,
     debiased_calibration_error,
     held_out_metrics,
     score,
 )
-from embedalloc.study.heart_table import (
+from embedalloc.study.heart.paired import (
     corrected_p_value,
     holm,
     mean_table,
     paired_table,
     t_interval,
 )
-from embedalloc.study.plain_network import train_plain
-from embedalloc.study.table1 import METRICS, MODELS, PAPER
+from embedalloc.study.heart.patients import (
+    read_patients,
+)
+from embedalloc.study.heart.table1 import METRICS, MODELS, PAPER
+from embedalloc.study.heart.trainer.plain import train_plain
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "workflow/resources/heart_disease"

@@ -12,8 +12,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
 from embedalloc.streams import stream
-from embedalloc.study import heart
-from embedalloc.study.heart_data import (
+from embedalloc.study.heart import splits as heart
+from embedalloc.study.heart.patients import (
     _CSV_COLUMNS,
     _WORDS,
     CATEGORICAL,
@@ -21,8 +21,8 @@ from embedalloc.study.heart_data import (
     PATIENTS,
     read_patients,
 )
-from embedalloc.study.heart_preprocess import fit_preprocessor, stratified_split
-from embedalloc.study.tables import TableError
+from embedalloc.study.heart.preprocess import fit_preprocessor, stratified_split
+from embedalloc.study.workflow.tables import TableError
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "workflow/resources/heart_disease"

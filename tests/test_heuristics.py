@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedalloc.heuristics import (
+from embedalloc.rules import (
     ALLOCATION_RULES,
     allocation_rule,
     cardinality,
@@ -14,7 +14,7 @@ from embedalloc.heuristics import (
     spectral_mass,
     square_root,
 )
-from embedalloc.study.benchmarks import naive
+from tests.benchmarks import naive
 
 EXTRAS = {"proposed": "coefficients", "spectral_mass": "masses"}
 ALWAYS_SPENT = {"proposed", "unit", "cardinality_priority", "cardinality_priority_per_dimension"}

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import ortho_group
 
-from embedalloc.linear import (
+from embedalloc.study.theory.linear import (
     Loss,
     Parameters,
     Penalties,

@@ -12,32 +12,31 @@ import pytest
 import yaml
 
 from embedalloc.streams import stream
-from embedalloc.study import exp2, exp3, heart, latent
-from embedalloc.study import multiverse as mv
-from embedalloc.study.cells import claims_cell, exp2_cell, heart_cell
+from embedalloc.study import exp2, exp3, latent
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.heart import paired_findings
 from embedalloc.study.claims.ledger import judge, read_ledger
-from embedalloc.study.config import check_config
-from embedalloc.study.heart_data import read_patients
-from embedalloc.study.heart_metrics import score
-from embedalloc.study.heart_table import paired_table
-from embedalloc.study.multiverse_cells import (
+from embedalloc.study.heart import splits as heart
+from embedalloc.study.heart.metrics import score
+from embedalloc.study.heart.paired import paired_table
+from embedalloc.study.heart.patients import read_patients
+from embedalloc.study.multiverse import space as mv
+from embedalloc.study.multiverse.cells import (
     multiverse_cell,
     multiverse_parts,
     multiverse_points,
     multiverse_regret_cell,
     regret_parts,
 )
-from embedalloc.study.multiverse_heart import (
+from embedalloc.study.multiverse.heart import (
     resampled_findings,
     run_heart_points,
     score_splits,
     share_of_same_outcomes,
 )
-from embedalloc.study.multiverse_runs import REGRET, regret_of_points, run_points
-from embedalloc.study.multiverse_summary import (
+from embedalloc.study.multiverse.runs import REGRET, regret_of_points, run_points
+from embedalloc.study.multiverse.summary import (
     EFFECTS,
     SHARES,
     as_markdown,
@@ -48,6 +47,8 @@ from embedalloc.study.multiverse_summary import (
     variance_share,
     wilson,
 )
+from embedalloc.study.workflow.cells import claims_cell, exp2_cell, heart_cell
+from embedalloc.study.workflow.config import check_config
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())

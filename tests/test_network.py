@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedalloc import network_kernel
-from embedalloc.network import (
+from embedalloc.study.heart.trainer import kernel as network_kernel
+from embedalloc.study.heart.trainer.network import (
     NetworkShape,
     Rows,
     TrainedNetwork,
@@ -24,7 +24,7 @@ from embedalloc.network import (
     split_weights,
     train,
 )
-from embedalloc.study.plain_network import PlainNetwork, seconds_per_epoch, train_plain
+from embedalloc.study.heart.trainer.plain import PlainNetwork, seconds_per_epoch, train_plain
 from tests.heart_like import CARDINALITIES, SHAPES, SQUARE_ROOT, fingerprint, heart_like, start
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -10,7 +10,7 @@ from embedalloc import choice_search, optimum
 from embedalloc.allocation import integer_dimensions
 from embedalloc.optimum import optimal_dimensions
 from embedalloc.problem import BudgetError
-from embedalloc.study.benchmarks import naive
+from tests.benchmarks import naive
 
 
 def milp_optimum(curves, costs, budget, lower):

@@ -10,7 +10,7 @@ from PIL import Image
 
 from embedalloc.command_line import main
 from embedalloc.command_line.compare import as_text
-from embedalloc.comparison import compare_rules, paired_difference
+from embedalloc.data.comparison import compare_rules, paired_difference
 from tests.simulated_tables import make_table
 
 

@@ -10,10 +10,10 @@ import pytest
 import yaml
 from PIL import Image
 
-from embedalloc.study import readme
-from embedalloc.study.cells import claims_cell
-from embedalloc.study.claims import CLAIMS
-from embedalloc.study.tables import digest_of, provenance_of, read_table
+from embedalloc.study.claims.verdicts import CLAIMS
+from embedalloc.study.page import readme
+from embedalloc.study.workflow.cells import claims_cell
+from embedalloc.study.workflow.tables import digest_of, provenance_of, read_table
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()

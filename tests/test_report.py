@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 import yaml
 
-from embedalloc.study.claims import CLAIMS, SECTIONS, VERDICTS
-from embedalloc.study.multiverse_summary import SHARES
-from embedalloc.study.report import (
+from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS
+from embedalloc.study.heart.table1 import METRIC_LABELS, METRICS, MODELS, PAPER
+from embedalloc.study.multiverse.summary import SHARES
+from embedalloc.study.page.report import (
     PICTURE_SECTIONS,
     TABLES,
     compact_table,
@@ -30,8 +31,7 @@ from embedalloc.study.report import (
     read_timings,
     summary_sentence,
 )
-from embedalloc.study.table1 import METRIC_LABELS, METRICS, MODELS, PAPER
-from embedalloc.study.tables import TableError, write_table
+from embedalloc.study.workflow.tables import TableError, write_table
 from tests.report_like import (
     HOSTILE,
     ROOT,

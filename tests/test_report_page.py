@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from embedalloc.study.claims import SECTIONS, VERDICTS
-from embedalloc.study.report import slug
+from embedalloc.study.claims.verdicts import SECTIONS, VERDICTS
+from embedalloc.study.page.report import slug
 from tests.chromium import chromium, find
 from tests.report_like import ROOT, claims_frame, params, sources, write_report
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import embedalloc
-from embedalloc.response_curves import response_aware, response_aware_curves
+from embedalloc.response import response_aware, response_aware_curves
+from embedalloc.rules import allocation_rule
 
 
 def literal_curves(features, response):
@@ -97,8 +97,8 @@ def test_it_equals_the_brute_force_minimiser_and_keeps_the_budget(predictors, ex
 
 
 def test_it_is_a_member_of_the_registry():
-    rule = embedalloc.allocation_rule("response_aware")
-    assert rule is embedalloc.response_aware
+    rule = allocation_rule("response_aware")
+    assert rule is response_aware
     chosen = rule([30, 90], 300, curves=[[0, -9, -9.5], [0, 1, 2]], minimum=0)
     assert chosen.allocation_rule == "response_aware"
     assert chosen.dimensions == {"x1": 2, "x2": 0}

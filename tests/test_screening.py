@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from embedalloc.screening import (
+from embedalloc.data.network import TabularSettings, one_thread, row_losses
+from embedalloc.data.screening import (
     DropPath,
     drop_path,
     explained_loss,
@@ -15,9 +16,8 @@ from embedalloc.screening import (
     relevance,
     split_rows,
 )
+from embedalloc.data.table import find_task, learn_encoding
 from embedalloc.streams import stream
-from embedalloc.tabular_data import find_task, learn_encoding
-from embedalloc.tabular_network import TabularSettings, one_thread, row_losses
 from tests.simulated_tables import make_table
 
 FIELDS = ["noise0", "signal0", "signal1"]

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from embedalloc.study.cells import exp1_designs, in_order
-from embedalloc.study.config import ConfigError
-from embedalloc.study.start import check_folder
+from embedalloc.study.workflow.cells import exp1_designs, in_order
+from embedalloc.study.workflow.config import ConfigError
+from embedalloc.study.workflow.start import check_folder
 
 RUN = """
 import sys, time
 from pathlib import Path
-from embedalloc.study.start import forget_stale_locks
+from embedalloc.study.workflow.start import forget_stale_locks
 forget_stale_locks(Path(".snakemake"))
 locks = Path(".snakemake/locks")
 print(sorted(path.name for path in locks.glob("*")), flush=True)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from embedalloc.audit import audit_table, read_metrics_table
-from embedalloc.study.table1 import PAPER, PAPER_METRICS, SECONDS
-from embedalloc.study.table1_audit import AUDIT, audit_frame, audit_printed, audit_report
-from embedalloc.study.tables import TableError, read_table, write_table
+from embedalloc.audit.printed import audit_table, read_metrics_table
+from embedalloc.study.heart.table1 import PAPER, PAPER_METRICS, SECONDS
+from embedalloc.study.heart.table1_audit import AUDIT, audit_frame, audit_printed, audit_report
+from embedalloc.study.workflow.tables import TableError, read_table, write_table
 
 PRINTED = Path(__file__).resolve().parents[1] / "workflow/resources/paper_table1.csv"
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import embedalloc
-from embedalloc.study.tables import (
+from embedalloc.study.workflow.tables import (
     Column,
     Contract,
     TableError,

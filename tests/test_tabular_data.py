@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedalloc.tabular_data import DataError, canonical_codes, find_task, learn_encoding
+from embedalloc.data.table import DataError, canonical_codes, find_task, learn_encoding
 
 
 def encode(frame, target, categorical, **words):

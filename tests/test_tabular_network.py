@@ -5,9 +5,9 @@ import pytest
 import torch
 from torch import nn
 
+from embedalloc.data.network import TabularSettings, batch_size, codes_of, train_tabular
+from embedalloc.data.table import find_task, learn_encoding
 from embedalloc.streams import stream
-from embedalloc.tabular_data import find_task, learn_encoding
-from embedalloc.tabular_network import TabularSettings, batch_size, codes_of, train_tabular
 from tests.simulated_tables import make_table
 
 SHORT = TabularSettings(epochs=3)

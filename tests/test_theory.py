@@ -8,15 +8,13 @@ import pytest
 import yaml
 
 import embedalloc
-from embedalloc.linear import Penalties, gradient, objective
 from embedalloc.streams import stream
-from embedalloc.study import (
-    theory_allocation,
-    theory_alternating,
-    theory_approximation,
-    theory_generalisation,
-)
-from embedalloc.study.cells import theory_cell
+from embedalloc.study.theory import proposition2 as theory_approximation
+from embedalloc.study.theory import theorem1 as theory_alternating
+from embedalloc.study.theory import theorem2 as theory_generalisation
+from embedalloc.study.theory import theorem3 as theory_allocation
+from embedalloc.study.theory.linear import Penalties, gradient, objective
+from embedalloc.study.workflow.cells import theory_cell
 
 CONFIG = yaml.safe_load((Path(__file__).resolve().parents[1] / "config.yaml").read_text())
 

@@ -1,7 +1,7 @@
-"""Embedding dimensions for categorical predictors under a parameter budget.
+"""Embedding dimensions for categorical fields under a parameter budget.
 
-Names are loaded on first use, so that importing one part neither pays for the others nor
-depends on them.
+Names are loaded on first use, so that one part neither pays for the others nor depends on them.
+What is not listed here is public in the module where it lives.
 """
 
 import importlib
@@ -9,157 +9,49 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from embedalloc.allocation import Allocation, continuous_dimensions, integer_dimensions
-    from embedalloc.alternating import AlternatingFit, fit_alternating, initial_parameters
-    from embedalloc.approximation import approximation_error, approximation_errors
-    from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
-    from embedalloc.budget import BudgetSelection, select_budget, select_budget_by_holdout
-    from embedalloc.convex import convex_objective, global_optimality_residual
-    from embedalloc.estimator import EmbeddingAllocator
-    from embedalloc.exporters import (
-        EXPORTERS,
-        from_json,
-        to_fastai,
-        to_json,
-        to_keras,
-        to_pytorch_tabular,
-        to_pytorch_widedeep,
-        to_torch,
-        to_torchrec,
-    )
-    from embedalloc.from_cardinalities import allocate
-    from embedalloc.from_model import allocate_from_model, embedding_tables
-    from embedalloc.generalisation import expected_gap, fit_gap_scaling, measure_gap
-    from embedalloc.heuristics import ALLOCATION_RULES, allocation_rule
-    from embedalloc.linear import Parameters, Penalties, Sample, rotate, transform
-    from embedalloc.memory import parse_budget
-    from embedalloc.optimum import optimal_dimensions
-    from embedalloc.problem import BudgetError
-    from embedalloc.report import Report
-    from embedalloc.response_curves import response_aware, response_aware_curves
-    from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
-    from embedalloc.spectra import (
-        fit_coefficient,
-        goodness_of_fit,
-        singular_values,
-        singular_values_by_rows,
-        spectral_tails,
-    )
+    from embedalloc.allocation import Allocation as Allocation
+    from embedalloc.budgets import parse_budget as parse_budget
+    from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
+    from embedalloc.exporters import from_json as from_json
+    from embedalloc.exporters import to_fastai as to_fastai
+    from embedalloc.exporters import to_json as to_json
+    from embedalloc.exporters import to_keras as to_keras
+    from embedalloc.exporters import to_pytorch_tabular as to_pytorch_tabular
+    from embedalloc.exporters import to_pytorch_widedeep as to_pytorch_widedeep
+    from embedalloc.exporters import to_torch as to_torch
+    from embedalloc.exporters import to_torchrec as to_torchrec
+    from embedalloc.from_cardinalities import allocate as allocate
+    from embedalloc.from_model import allocate_from_model as allocate_from_model
+    from embedalloc.optimum import optimal_dimensions as optimal_dimensions
+    from embedalloc.problem import BudgetError as BudgetError
 
-_HOMES = {
-    "ALLOCATION_RULES": "heuristics",
-    "Allocation": "allocation",
-    "AlternatingFit": "alternating",
-    "Audit": "audit",
-    "AuditError": "audit",
-    "BudgetError": "problem",
-    "BudgetSelection": "budget",
-    "EXPORTERS": "exporters",
-    "EmbeddingAllocator": "estimator",
-    "Parameters": "linear",
-    "Penalties": "linear",
-    "RULE_DESCRIPTIONS": "rule_catalogue",
-    "Report": "report",
-    "Sample": "linear",
-    "allocate": "from_cardinalities",
-    "allocate_from_model": "from_model",
-    "allocation_rule": "heuristics",
-    "approximation_error": "approximation",
-    "approximation_errors": "approximation",
-    "audit_table": "audit",
-    "continuous_dimensions": "allocation",
-    "convex_objective": "convex",
-    "embedding_tables": "from_model",
-    "expected_gap": "generalisation",
-    "fit_alternating": "alternating",
-    "fit_coefficient": "spectra",
-    "fit_gap_scaling": "generalisation",
-    "from_json": "exporters",
-    "global_optimality_residual": "convex",
-    "goodness_of_fit": "spectra",
-    "initial_parameters": "alternating",
-    "integer_dimensions": "allocation",
-    "measure_gap": "generalisation",
-    "optimal_dimensions": "optimum",
-    "parse_budget": "memory",
-    "read_metrics_table": "audit",
-    "response_aware": "response_curves",
-    "response_aware_curves": "response_curves",
-    "rotate": "linear",
-    "select_budget": "budget",
-    "select_budget_by_holdout": "budget",
-    "singular_values": "spectra",
-    "singular_values_by_rows": "spectra",
-    "spectral_tails": "spectra",
-    "to_fastai": "exporters",
-    "to_json": "exporters",
-    "to_keras": "exporters",
-    "to_pytorch_tabular": "exporters",
-    "to_pytorch_widedeep": "exporters",
-    "to_torch": "exporters",
-    "to_torchrec": "exporters",
-    "transform": "linear",
+_NAMES = {
+    "allocation": ("Allocation",),
+    "budgets": ("parse_budget",),
+    "data.estimator": ("EmbeddingAllocator",),
+    "exporters": (
+        "from_json",
+        "to_fastai",
+        "to_json",
+        "to_keras",
+        "to_pytorch_tabular",
+        "to_pytorch_widedeep",
+        "to_torch",
+        "to_torchrec",
+    ),
+    "from_cardinalities": ("allocate",),
+    "from_model": ("allocate_from_model",),
+    "optimum": ("optimal_dimensions",),
+    "problem": ("BudgetError",),
 }
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
+
+__all__ = sorted(_HOMES)
 
 try:
     __version__ = version("embedalloc")
 except PackageNotFoundError:  # a source tree that was never installed
     __version__ = "0+unknown"
-
-__all__ = [
-    "ALLOCATION_RULES",
-    "EXPORTERS",
-    "RULE_DESCRIPTIONS",
-    "Allocation",
-    "AlternatingFit",
-    "Audit",
-    "AuditError",
-    "BudgetError",
-    "BudgetSelection",
-    "EmbeddingAllocator",
-    "Parameters",
-    "Penalties",
-    "Report",
-    "Sample",
-    "allocate",
-    "allocate_from_model",
-    "allocation_rule",
-    "approximation_error",
-    "approximation_errors",
-    "audit_table",
-    "continuous_dimensions",
-    "convex_objective",
-    "embedding_tables",
-    "expected_gap",
-    "fit_alternating",
-    "fit_coefficient",
-    "fit_gap_scaling",
-    "from_json",
-    "global_optimality_residual",
-    "goodness_of_fit",
-    "initial_parameters",
-    "integer_dimensions",
-    "measure_gap",
-    "optimal_dimensions",
-    "parse_budget",
-    "read_metrics_table",
-    "response_aware",
-    "response_aware_curves",
-    "rotate",
-    "select_budget",
-    "select_budget_by_holdout",
-    "singular_values",
-    "singular_values_by_rows",
-    "spectral_tails",
-    "to_fastai",
-    "to_json",
-    "to_keras",
-    "to_pytorch_tabular",
-    "to_pytorch_widedeep",
-    "to_torch",
-    "to_torchrec",
-    "transform",
-]
 
 
 def __getattr__(name: str) -> Any:

@@ -7,13 +7,12 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embedalloc.priorities import ReductionPerParameter, give_back, spend
+from embedalloc.arrays import Floats, Ints
+from embedalloc.greedy import ReductionPerParameter, give_back, spend
 from embedalloc.problem import (
     BudgetProblem,
     Cardinalities,
     Constraints,
-    Floats,
-    Ints,
     PerPredictor,
     build_problem,
 )

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from embedalloc.problem import BudgetProblem, Floats, Ints
+from embedalloc.arrays import Floats, Ints
+from embedalloc.problem import BudgetProblem
 
 #: Partial allocations that the search may hold at once, and in all, before it gives up on proof.
 STATES_AT_ONCE = 200_000

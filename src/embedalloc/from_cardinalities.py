@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embedalloc.allocation import Allocation, allocation_of
-from embedalloc.heuristics import ALLOCATION_RULES, AllocationRule, Leftover, proposed
-from embedalloc.memory import parse_budget
+from embedalloc.arrays import Ints
+from embedalloc.budgets import parse_budget
 from embedalloc.optimum import optimal_dimensions
 from embedalloc.problem import (
     LARGEST_NUMBER,
     BudgetProblem,
     Cardinalities,
-    Ints,
     PerPredictor,
     build_problem,
     by_name,
@@ -24,6 +23,7 @@ from embedalloc.problem import (
     whole_number,
 )
 from embedalloc.rule_catalogue import rule_description
+from embedalloc.rules import ALLOCATION_RULES, AllocationRule, Leftover, proposed
 
 #: Errors of one predictor: entry d is the error at dimension d, from d = 0 on; or by dimension.
 Curve = ArrayLike | Mapping[int, float]

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from embedalloc.allocation import Allocation
+from embedalloc.arrays import Floats
 from embedalloc.from_cardinalities import allocate, useful_maximum
-from embedalloc.problem import Floats, PerPredictor, check_names
+from embedalloc.problem import PerPredictor, check_names
 from embedalloc.spectra import fit_coefficient, singular_values_by_rows, spectral_tails
 
 #: Values that are copied from a table at a time (32 MB as float64).

@@ -19,14 +19,13 @@ from embedalloc.allocation import (
     proposed_dimensions,
     reciprocal_objective,
 )
+from embedalloc.arrays import Floats, Ints
 from embedalloc.choice_search import Choices, ChoiceSearch
 from embedalloc.problem import (
     BudgetError,
     BudgetProblem,
     Cardinalities,
     Constraints,
-    Floats,
-    Ints,
     PerPredictor,
     build_problem,
     check_names,

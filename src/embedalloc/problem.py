@@ -13,8 +13,8 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from embedalloc.arrays import Floats, Ints
+
 #: One value per predictor: by name, or in the order of the cardinalities.
 PerPredictor = Mapping[str, float] | Sequence[float] | Floats | Ints
 Cardinalities = Mapping[str, int] | Sequence[int] | Ints

@@ -55,7 +55,7 @@ RULE_DESCRIPTIONS: tuple[RuleDescription, ...] = (
         "Leaves out predictors that carry no signal, shares the budget by what each of the others "
         "explains, and keeps the best of a few such allocations and equal dimensions on "
         "validation rows; recommended where there is data.",
-        "this library, embedalloc.screening",
+        "this library, embedalloc.data.screening",
         "data",
     ),
     RuleDescription(

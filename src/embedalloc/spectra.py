@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from embedalloc.arrays import Floats
+
 FitMethod = Literal["least_squares", "log", "mean"]
 
 #: The smallest coefficient that Algorithm 1 lets through (its positivity constant eta).

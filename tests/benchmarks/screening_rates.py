@@ -7,7 +7,7 @@ import argparse
 import collections
 import time
 
-from embedalloc.estimator import EmbeddingAllocator
+from embedalloc.data.estimator import EmbeddingAllocator
 from tests.simulated_tables import make_table
 
 TABLES = {

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from embedalloc.study.multiverse_summary import SHARES
-from embedalloc.study.tables import read_table
+from embedalloc.study.multiverse.summary import SHARES
+from embedalloc.study.workflow.tables import read_table
 
 ROOT = Path(__file__).resolve().parents[2]
 SMOKE = ROOT / "tests/smoke.yaml"

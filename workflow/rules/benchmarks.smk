@@ -2,7 +2,7 @@
 # reads:  config benchmarks, and the settings of the experiments that it measures
 # writes: results/benchmarks/{work}.parquet, figures/benchmarks.md, figures/benchmarks (pdf and png)
 
-from embedalloc.study.cells import BENCHMARKS, benchmark_cell
+from embedalloc.study.workflow.cells import BENCHMARKS, benchmark_cell
 
 
 rule benchmarks:

@@ -4,7 +4,7 @@
 #         scores.parquet, losses.parquet, times.parquet; results/audit.parquet
 #         figures/table1.*, table1_audit, final_allocation, heart_budget, heart_metrics, heart_pilot
 
-from embedalloc.study.heart_data import SOURCES
+from embedalloc.study.heart.patients import SOURCES
 
 HEART = os.path.join(workflow.basedir, config["heart"]["data"])
 

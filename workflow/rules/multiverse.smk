@@ -4,10 +4,10 @@
 #         shares.parquet, choices.parquet; results/exp3_regret/n{n}.parquet
 #         figures/multiverse.md, multiverse_curves, multiverse_choices, exp3_regret (pdf, png, md)
 
-from embedalloc.study.multiverse import read_spaces
-from embedalloc.study.multiverse_cells import exp3_regret_cell, multiverse_cell
-from embedalloc.study.multiverse_cells import multiverse_parts, multiverse_regret_cell
-from embedalloc.study.multiverse_cells import regret_parts
+from embedalloc.study.multiverse.space import read_spaces
+from embedalloc.study.multiverse.cells import exp3_regret_cell, multiverse_cell
+from embedalloc.study.multiverse.cells import multiverse_parts, multiverse_regret_cell
+from embedalloc.study.multiverse.cells import regret_parts
 
 SPACES = read_spaces(f"{workflow.basedir}/workflow/multiverse.yaml")
 

@@ -7,7 +7,13 @@ from typing import Any
 
 import click
 
-from embedalloc.audit import Audit, AuditError, MetricsTable, audit_table, read_metrics_table
+from embedalloc.audit.printed import (
+    Audit,
+    AuditError,
+    MetricsTable,
+    audit_table,
+    read_metrics_table,
+)
 from embedalloc.command_line import InputError
 
 

@@ -10,7 +10,7 @@ import click
 from embedalloc.command_line import InputError
 from embedalloc.command_line.data_file import read_data_file
 from embedalloc.command_line.plan import check_rule, data_options, parse_amount, parse_fixed
-from embedalloc.comparison import CONFIDENCE, RESTARTS, Comparison, compare_rules
+from embedalloc.data.comparison import CONFIDENCE, RESTARTS, Comparison, compare_rules
 
 #: Longer names of rules are cut, so that the table has 80 columns.
 LONGEST_NAME = 18

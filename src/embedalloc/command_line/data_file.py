@@ -11,7 +11,7 @@ import pyarrow
 from numpy.typing import NDArray
 
 from embedalloc.command_line import InputError
-from embedalloc.estimator import is_categorical
+from embedalloc.data.estimator import is_categorical
 
 #: A column with fewer rows may have all its values different without being an identifier.
 FEWEST_ROWS_OF_AN_IDENTIFIER = 20

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
+from embedalloc.budgets import BYTES_PER_VALUE, STATE_VALUES
 from embedalloc.command_line import InputError
 from embedalloc.command_line.data_file import read_data_file
 from embedalloc.command_line.solve import parameters_allowed
-from embedalloc.data_rules import rule_names
-from embedalloc.estimator import EmbeddingAllocator
+from embedalloc.data.estimator import EmbeddingAllocator
+from embedalloc.data.rules import rule_names
 from embedalloc.exporters import EXPORTERS, export_text
-from embedalloc.memory import BYTES_PER_VALUE, STATE_VALUES
 
 DEFAULT_BUDGET = "4096"
 
@@ -148,7 +148,7 @@ def plan(
         except ValueError as error:
             raise InputError(f"{data}: {error}") from None
     if plot is not None:
-        from embedalloc.plan_figure import draw_plan
+        from embedalloc.data.figure import draw_plan
 
         draw_plan(allocator.report_, plot)
     if export is not None:

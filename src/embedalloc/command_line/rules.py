@@ -3,7 +3,7 @@
 import click
 
 from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, THE_PAPER, RuleDescription
-from embedalloc.text_layout import paragraph
+from embedalloc.text import paragraph
 
 _NEEDS = {
     "cardinalities": "needs cardinalities only",

@@ -8,12 +8,12 @@ import click
 from click.shell_completion import CompletionItem
 
 from embedalloc.allocation import Allocation
+from embedalloc.budgets import BYTES_PER_VALUE, STATE_VALUES, bytes_per_parameter, parse_budget
 from embedalloc.command_line import InputError
 from embedalloc.exporters import EXPORTERS, export_text, to_json
 from embedalloc.from_cardinalities import allocate, useful_maximum
-from embedalloc.memory import BYTES_PER_VALUE, STATE_VALUES, bytes_per_parameter, parse_budget
 from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, rule_description
-from embedalloc.text_layout import allocation_table, listed, paragraph
+from embedalloc.text import allocation_table, listed, paragraph
 
 _PAIR = "NAME=NUMBER"
 _NUMBER_OR_PAIR = "[NAME=]NUMBER"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from embedalloc.problem import Floats
+from embedalloc.arrays import Floats
 from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.latent import (
@@ -20,7 +20,7 @@ from embedalloc.study.latent import (
     response_weights,
     singular_value_law,
 )
-from embedalloc.study.tables import Column, Contract
+from embedalloc.study.workflow.tables import Column, Contract
 
 #: Replications computed together: few enough for the cache; changes no number.
 STACK = 10

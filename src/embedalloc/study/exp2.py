@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from embedalloc.problem import Floats, Ints
+from embedalloc.arrays import Floats, Ints
 from embedalloc.streams import stream
 from embedalloc.study.latent import (
     LatentDraw,
@@ -22,7 +22,7 @@ from embedalloc.study.latent import (
     mean_errors,
     singular_value_law,
 )
-from embedalloc.study.tables import Column, Contract
+from embedalloc.study.workflow.tables import Column, Contract
 
 #: Replications computed together: few enough for the cache; changes no number.
 STACK = 10

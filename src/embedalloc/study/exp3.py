@@ -13,12 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from embedalloc.allocation import proposed_dimensions
-from embedalloc.heuristics import Leftover, proportional_dimensions
-from embedalloc.problem import BudgetProblem, Floats, Ints, build_problem
+from embedalloc.arrays import Floats, Ints
+from embedalloc.problem import BudgetProblem, build_problem
+from embedalloc.rules import Leftover, proportional_dimensions
 from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit
 from embedalloc.streams import stream
 from embedalloc.study.exp3_sample import Replication, draw_samples, summarised
-from embedalloc.study.tables import Column, Contract
+from embedalloc.study.workflow.tables import Column, Contract
 
 #: The paper's four rules, proposed first.
 ALLOCATION_RULES = ("proposed", "equal", "cardinality", "spectral_mass")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embedalloc.problem import Floats
+from embedalloc.arrays import Floats
 from embedalloc.spectra import spectral_tails
 from embedalloc.study.latent import (
     LatentDraw,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from embedalloc.problem import Floats, Ints
+from embedalloc.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)

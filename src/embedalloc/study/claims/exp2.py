@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from embedalloc.problem import Floats
+from embedalloc.arrays import Floats
 from embedalloc.study.claims.exp1 import by_cell
 from embedalloc.study.claims.finding import (
     Bootstrap,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from embedalloc.problem import Floats
+from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import Bootstrap, Finding, Interval, undecidable
 from embedalloc.study.exp3 import ALLOCATION_RULES, LEFTOVERS
 

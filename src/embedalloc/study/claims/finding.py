@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from embedalloc.problem import Floats
+from embedalloc.arrays import Floats
 
 #: Means by cell of an experiment; the last axis is the curve, axes before it are resamples.
 Means = Mapping[Any, Floats]

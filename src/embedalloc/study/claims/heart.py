@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.study.claims.finding import Finding, listed
-from embedalloc.study.table1 import METRICS, PAPER_METRICS, SECONDS
+from embedalloc.study.heart.table1 import METRICS, PAPER_METRICS, SECONDS
 
 #: Rivals of Table 1 as the paper treats them, and with as many tries as the proposed model.
 RIVALS = {

@@ -12,10 +12,10 @@ from typing import Any, Literal
 import pandas as pd
 import yaml
 
-from embedalloc.problem import Floats
-from embedalloc.study.claims import CLAIMS, SECTIONS, VERDICTS
+from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import Finding
-from embedalloc.study.tables import TableError
+from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS
+from embedalloc.study.workflow.tables import TableError
 
 _CONDITION = re.compile(r"(estimate|low|high) (<=|>=|<|>) ([-+0-9.e]+)")
 _COMPARE = {

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from embedalloc.problem import Floats
+from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import Bootstrap, Finding, Means, listed, undecidable
 
 

@@ -1,0 +1,1 @@
+"""The confusion matrices behind a printed table of metrics."""

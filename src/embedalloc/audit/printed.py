@@ -1,0 +1,350 @@
+"""Find the confusion matrices behind a printed table of binary classification metrics.
+
+A printed value v with k decimals fits an exact value x if ``|x - v| <= 0.5 * 10**-k``, so both
+usual ways to round a tie are accepted; "1" has k = 0. All decisions are made in integers. A metric
+with a zero denominator is undefined and fits nothing, unless ``undefined_as_zero`` is given.
+F1 is ``2 TP / (2 TP + FP + FN)``, thus 0 and not undefined if TP = 0 and there are errors.
+Averages over classes ("macro", "weighted") are other metrics and are not covered.
+"""
+
+import csv
+import io
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from embedalloc.audit.matrices import (
+    LARGEST_N,
+    MAX_DECIMALS,
+    Candidate,
+    Cell,
+    best_candidates,
+    explaining_matrices,
+)
+
+METRICS = ("accuracy", "precision", "recall", "f1", "mcc")
+ALIASES = {
+    "acc": "accuracy",
+    "prec": "precision",
+    "ppv": "precision",
+    "rec": "recall",
+    "sensitivity": "recall",
+    "tpr": "recall",
+    "f1score": "f1",
+    **{m: m for m in METRICS},
+}
+PAIRS_AT_ONCE = 100_000  # pairs (n, positives) searched together: bounds the memory
+NOT_REPORTED = {"-", "\N{EN DASH}", "\N{EM DASH}"}
+
+
+class AuditError(ValueError):
+    """A table or an option that cannot be audited; the message says where and what is allowed."""
+
+
+class ConfusionMatrix(NamedTuple):
+    """Counts of true positives, false positives, false negatives and true negatives."""
+
+    tp: int
+    fp: int
+    fn: int
+    tn: int
+
+
+class MetricsTable(NamedTuple):
+    """Printed text by model and metric, and the columns that were left out."""
+
+    rows: dict[str, dict[str, str]]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Exact metrics of one matrix, None where undefined; ``mcc_squared`` has the sign of MCC."""
+
+    accuracy: Fraction | None
+    precision: Fraction | None
+    recall: Fraction | None
+    f1: Fraction | None
+    mcc: float | None
+    mcc_squared: Fraction | None
+
+
+@dataclass(frozen=True)
+class UnexplainedCell:
+    """A printed cell that ``matrix``, which explains more of its row than others, contradicts.
+
+    ``implied`` is the value of the matrix in the unit of the table, None where undefined. Both
+    are None if no cell of the row is explained, as then no matrix is singled out.
+    """
+
+    row: str
+    column: str
+    printed: str
+    implied: float | None
+    matrix: ConfusionMatrix | None
+
+    def __str__(self) -> str:
+        decimals = len(self.printed.partition(".")[2])
+        implied = "nothing" if self.implied is None else f"{self.implied:.{decimals}f}"
+        return f"{self.column} printed {self.printed}, implied {implied}"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One test set, with every best matrix of each row and the cells these leave unexplained."""
+
+    n: int
+    positives: int
+    matrices: Mapping[str, tuple[ConfusionMatrix, ...]]
+    unexplained: tuple[UnexplainedCell, ...]
+
+    def of_first_matrices(self) -> tuple[UnexplainedCell, ...]:
+        """Return the cells that the first matrix of each row, or none, leaves unexplained."""
+        first = {row: matrices[0] if matrices else None for row, matrices in self.matrices.items()}
+        return tuple(cell for cell in self.unexplained if cell.matrix == first[cell.row])
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All test sets with the fewest unexplained cells, smallest first.
+
+    ``n_unexplained`` counts each row once, also where a solution has several matrices for it. If
+    ``complete`` is false, the list was cut and larger test sets may do as well. Without solutions
+    (see ``max_unexplained``), ``n_unexplained`` is only known to be at least the number given.
+    """
+
+    solutions: tuple[Solution, ...]
+    n_unexplained: int
+    n_cells: int
+    n_min: int
+    n_max: int
+    complete: bool
+
+    def __str__(self) -> str:
+        searched = f"{self.n_cells} cells; test sets of {self.n_min} to {self.n_max}"
+        if not self.solutions:
+            return f"{searched}\nevery one leaves at least {self.n_unexplained} unexplained"
+        first, *others = self.solutions
+        more = "" if self.complete else " or more (the list is cut)"
+        width = max(map(len, first.matrices))
+        lines = [
+            searched,
+            f"fewest unexplained cells: {self.n_unexplained}",
+            f"test sets that reach this: {len(self.solutions)}{more}",
+            f"smallest: n = {first.n} with {first.positives} positives",
+            f"  {'':{width}}     TP    FP    FN    TN",
+        ]
+        for row, matrices in first.matrices.items():
+            counts = "".join(f" {count:>5}" for count in (matrices or ["????"])[0])
+            extra = f"  (or {len(matrices) - 1} more)" if len(matrices) > 1 else ""
+            lines.append(f"  {row:{width}} {counts}{extra}")
+        lines += [f"  ! {cell.row}: {cell}" for cell in first.of_first_matrices()]
+        if others:
+            listed = ", ".join(f"{s.n}/{s.positives}" for s in others[:10])
+            listed += ", ..." if len(others) > 10 else ""
+            lines += textwrap.wrap(f"also n/positives: {listed}", 79, subsequent_indent="  ")
+        return "\n".join(lines)
+
+
+def implied_metrics(tp: int, fp: int, fn: int, tn: int) -> Metrics:
+    """Return all metrics of one confusion matrix, exactly (MCC also as its signed square)."""
+    for name, count in zip(ConfusionMatrix._fields, (tp, fp, fn, tn), strict=True):
+        if type(count) is not int or count < 0:
+            raise AuditError(f"{name} = {count!r}: an int of at least 0 is needed")
+
+    def ratio(part: int, whole: int) -> Fraction | None:
+        return Fraction(part, whole) if whole else None
+
+    top = tp * tn - fp * fn
+    square = ratio(top * abs(top), (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
+    mcc = None if square is None else math.copysign(math.sqrt(abs(square)), square)
+    return Metrics(
+        ratio(tp + tn, tp + fp + fn + tn),
+        ratio(tp, tp + fp),
+        ratio(tp, tp + fn),
+        ratio(2 * tp, 2 * tp + fp + fn),
+        mcc,
+        square,
+    )
+
+
+def _metric_name(header: str) -> str | None:
+    return ALIASES.get(re.sub(r"[\s_-]", "", header).lower())
+
+
+def read_metrics_table(path: str | Path) -> MetricsTable:
+    """Read a CSV file with a header, the model name first and one metric per column.
+
+    Case, blanks and hyphens in headers do not matter; `ALIASES` lists the names. Columns with
+    other names are left out. A dash in a cell means "not reported".
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8").removeprefix("\N{BYTE ORDER MARK}")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        lines = [(reader.line_num, [cell.strip() for cell in line]) for line in reader if line]
+    except UnicodeDecodeError as error:
+        raise AuditError(f"{path}: byte {error.start} is not UTF-8 text") from error
+    except csv.Error as error:
+        raise AuditError(f"{path}: not readable as CSV ({error})") from error
+    if len(lines) < 2:
+        raise AuditError(f"{path}: empty; a header and at least one row are needed")
+    header = lines[0][1]
+    metrics = [None, *map(_metric_name, header[1:])]
+    if len(set(metrics)) == 1:
+        raise AuditError(
+            f"{path}: no metric after the first of the columns {header}; "
+            f"known are {', '.join(ALIASES)}"
+        )
+    for metric in METRICS:
+        if metrics.count(metric) > 1:
+            raise AuditError(f"{path}: more than one column for {metric}")
+    rows: dict[str, dict[str, str]] = {}
+    for number, line in lines[1:]:
+        if len(line) != len(header):
+            raise AuditError(
+                f"{path}: line {number} (row {line[0]!r}) has {len(line)} cells, "
+                f"the header has {len(header)}"
+            )
+        if not line[0] or line[0] in rows or not line[0].isprintable():
+            raise AuditError(
+                f"{path}: line {number}: model name {line[0]!r} is empty, used before "
+                "or not printable; each row needs its own"
+            )
+        cells = zip(metrics, line, strict=True)
+        rows[line[0]] = {m: cell for m, cell in cells if m and cell not in NOT_REPORTED}
+    return MetricsTable(rows, tuple(h for h in header[1:] if _metric_name(h) is None))
+
+
+def _parse_cell(row: str, column: str, value: object, percent: bool) -> Cell:
+    metric, text = _metric_name(column), str(value).strip()
+    unit, shift = (100, 2) if percent else (1, 0)
+    where = f"row {row!r}, column {column!r}, value {text!r}"
+    if metric is None:
+        raise AuditError(f"{where}: unknown metric; known are {', '.join(ALIASES)}")
+    if not isinstance(value, str | Decimal):
+        raise AuditError(
+            f"{where}: text or Decimal is needed; {type(value).__name__} does not "
+            "keep the printed decimals"
+        )
+    if not re.fullmatch(r"[+-]?[0-9]*\.?[0-9]+", text):
+        raise AuditError(f"{where}: a plain decimal number such as 0.620 is needed")
+    lowest = -unit if metric == "mcc" else 0
+    if not lowest <= Decimal(text) <= unit:
+        hint = "" if percent or Decimal(text) < 0 else "; values in percent need the option percent"
+        raise AuditError(f"{where}: {lowest} to {unit} is allowed{hint}")
+    decimals = len(text.partition(".")[2]) + shift
+    if decimals > MAX_DECIMALS:
+        raise AuditError(f"{where}: at most {MAX_DECIMALS - shift} decimals are allowed")
+    digits = int(text.replace(".", ""))
+    return Cell(metric, text, 2 * digits - 1, 2 * digits + 1, 2 * 10**decimals, unit)
+
+
+def _parse_row(row: str, cells: Mapping[str, object], percent: bool) -> tuple[Cell, ...]:
+    parsed = tuple(_parse_cell(row, column, value, percent) for column, value in cells.items())
+    columns = [cell.column for cell in parsed]
+    if len(set(columns)) < len(columns):
+        raise AuditError(f"row {row!r}: two columns for one metric among {', '.join(cells)}")
+    if "accuracy" not in columns and len(columns) < 2:
+        raise AuditError(
+            f"row {row!r}: only {', '.join(columns) or 'no metric'} given; accuracy "
+            f"or two of {', '.join(METRICS[1:])} are needed"
+        )
+    return parsed
+
+
+def _solution(table: Mapping[str, Sequence[Cell]], found: Candidate, zero_ok: bool) -> Solution:
+    """List all best matrices of each row for one test set."""
+    n, p = np.array([found.n]), np.array([found.positives])
+    matrices: dict[str, tuple[ConfusionMatrix, ...]] = {}
+    missed: list[UnexplainedCell] = []
+    for (name, row), dropped in zip(table.items(), found.dropped, strict=True):
+        best: dict[ConfusionMatrix, Sequence[Cell]] = {}
+        for kept in combinations(row, len(row) - dropped) if dropped < len(row) else ():
+            for _, *counts in explaining_matrices(kept, n, p, p, zero_ok):
+                for tp, fp, fn in np.stack(counts, axis=1).tolist():
+                    best[ConfusionMatrix(tp, fp, fn, found.n - tp - fp - fn)] = kept
+        matrices[name] = tuple(sorted(best))
+        for matrix in matrices[name]:
+            for cell in (c for c in row if c not in best[matrix]):
+                value = getattr(implied_metrics(*matrix), cell.column)
+                implied = None if value is None else float(value * cell.unit)
+                missed.append(UnexplainedCell(name, cell.column, cell.printed, implied, matrix))
+        if not best:
+            missed += [UnexplainedCell(name, c.column, c.printed, None, None) for c in row]
+    return Solution(found.n, found.positives, matrices, tuple(missed))
+
+
+def audit_table(
+    rows: Mapping[str, Mapping[str, str | Decimal]],
+    *,
+    n_min: int = 1,
+    n_max: int = 2000,
+    n: int | None = None,
+    positives: int | None = None,
+    percent: bool = False,
+    undefined_as_zero: bool = False,
+    max_solutions: int = 1000,
+    max_unexplained: int | None = None,
+) -> Audit:
+    """Find the test sets and confusion matrices that best explain a table of printed metrics.
+
+    Parameters
+    ----------
+    rows : mapping of model name to mapping of metric to printed value
+        Text or Decimal, to keep the number of decimals. All rows share one test set.
+    n_min, n_max : int
+        Smallest and largest test set tried.
+    n, positives : int, optional
+        Size and positives of the test set, where known; ``n`` replaces n_min and n_max.
+    percent : bool
+        All values are printed in percent (83.7 for 0.837).
+    undefined_as_zero : bool
+        Count a metric with a zero denominator as 0, as some libraries print it.
+    max_solutions : int
+        Where to cut the list. The fewest unexplained cells hold for the whole range even then.
+    max_unexplained : int, optional
+        Give up, with no solution, where more cells than this stay unexplained. A table that fits
+        nowhere (more than a cell per row) takes minutes without this limit, seconds with a low one.
+
+    Raises
+    ------
+    AuditError
+        If a cell or an option is not usable.
+    """
+    n_min, n_max = (n_min, n_max) if n is None else (n, n)
+    if not 1 <= n_min <= n_max <= LARGEST_N:
+        raise AuditError(f"n from {n_min} to {n_max}: 1 <= n_min <= n_max <= {LARGEST_N} is needed")
+    if positives is not None and not 0 <= positives <= n_max:
+        raise AuditError(f"positives = {positives}: 0 to {n_max} is allowed")
+    if max_solutions < 1 or not rows or (max_unexplained or 0) < 0:
+        raise AuditError(
+            "at least one row, max_solutions of at least 1, and max_unexplained of at "
+            "least 0 are needed"
+        )
+    table = {name: _parse_row(name, cells, percent) for name, cells in rows.items()}
+    n_cells = sum(map(len, table.values()))
+    sizes = np.arange(max(n_min, positives or 0), n_max + 1)
+    best = n_cells if max_unexplained is None else min(n_cells, max_unexplained)
+    candidates: list[Candidate] = []
+    cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // PAIRS_AT_ONCE)) + 1
+    for block in np.split(sizes, cuts):
+        full = len(candidates) > max_solutions  # then only better ones replace the list
+        cost, found = best_candidates(
+            list(table.values()), block, best - full, positives, undefined_as_zero
+        )
+        if found:
+            best, candidates = cost, (candidates if cost == best else []) + found
+    solutions = tuple(
+        _solution(table, each, undefined_as_zero) for each in candidates[:max_solutions]
+    )
+    fewest = best if candidates else best + 1
+    return Audit(solutions, fewest, n_cells, n_min, n_max, len(candidates) <= max_solutions)

@@ -1,0 +1,272 @@
+"""The total budget: in words (parameters or memory), or chosen from data.
+
+`select_budget` is Algorithm 2 and `select_budget_by_holdout` the variant of Section 3.4. Both take
+functions, so they work with any way to allocate, any model and any loss:
+
+- ``allocate(rows, budget)`` returns whatever describes the dimensions, from these rows alone;
+- ``train(rows, dimensions)`` returns a model;
+- ``loss(model, rows)`` returns the mean loss on these rows.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from embedalloc.arrays import Floats
+from embedalloc.problem import whole_number
+
+Rows = NDArray[np.intp]
+Dimensions = TypeVar("Dimensions")
+Model = TypeVar("Model")
+
+
+@dataclass(frozen=True)
+class BudgetSelection(Generic[Dimensions]):
+    """The selected budget, its final allocation and what the choice rests on.
+
+    Attributes
+    ----------
+    budget
+        The selected budget.
+    dimensions
+        The allocation at that budget, on all rows given.
+    budgets
+        The candidates, smallest first.
+    losses
+        Validation losses, one row per candidate; the columns are the same splits for all.
+    threshold
+        Largest mean loss that was still good enough.
+    """
+
+    budget: int
+    dimensions: Dimensions
+    budgets: tuple[int, ...]
+    losses: Floats
+    threshold: float
+
+    @property
+    def mean_losses(self) -> Floats:
+        """Mean validation loss of each candidate."""
+        return self.losses.mean(axis=1)
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard error of each mean (nan with a single split)."""
+        return _standard_errors(self.losses)
+
+
+def select_budget(
+    row_count: int,
+    budgets: Sequence[int],
+    allocate: Callable[[Rows, int], Dimensions],
+    train: Callable[[Rows, Dimensions], Model],
+    loss: Callable[[Model, Rows], float],
+    *,
+    rng: np.random.Generator,
+    folds: int = 5,
+    repetitions: int = 1,
+    strata: ArrayLike | None = None,
+) -> BudgetSelection[Dimensions]:
+    """Select the budget by repeated K-fold validation with the one-standard-error rule.
+
+    Algorithm 2: the smallest budget wins whose mean loss is within one standard error (of the
+    best budget) of the lowest mean loss. All budgets are judged on the same folds.
+
+    Parameters
+    ----------
+    row_count
+        Number of rows of the data set.
+    budgets
+        Candidate budgets.
+    folds, repetitions
+        K and R.
+    strata
+        Labels whose shares every fold keeps, for example the classes.
+    """
+    # NOTE[PAPER] shared-folds: Algorithm 2 draws the partition inside the loop over budgets; we
+    # draw it once, so that budgets are compared on the same rows.
+    candidates = _sorted_candidates(budgets)
+    folds = whole_number(folds, "folds", least=2)
+    repetitions = whole_number(repetitions, "repetitions", least=1)
+    if folds > row_count:
+        raise ValueError(f"folds: {folds} is not between 2 and the number of rows, {row_count}")
+    splits = [
+        split
+        for _ in range(repetitions)
+        for split in _fold_splits(row_count, folds, rng=rng, strata=strata)
+    ]
+    losses = np.array(
+        [
+            [
+                _validation_loss(training, held_out, b, allocate, train, loss)
+                for training, held_out in splits
+            ]
+            for b in candidates
+        ]
+    )
+    means = losses.mean(axis=1)
+    best = int(np.argmin(means))
+    threshold = float(means[best] + _standard_errors(losses)[best])
+    chosen = candidates[int(np.argmax(means <= threshold))]
+    everything = np.arange(row_count)
+    return BudgetSelection(chosen, allocate(everything, chosen), candidates, losses, threshold)
+
+
+def select_budget_by_holdout(
+    training_rows: ArrayLike,
+    validation_rows: ArrayLike,
+    budgets: Sequence[int],
+    allocate: Callable[[Rows, int], Dimensions],
+    train: Callable[[Rows, Dimensions], Model],
+    loss: Callable[[Model, Rows], float],
+    *,
+    tolerance: float,
+) -> BudgetSelection[Dimensions]:
+    """Select the smallest budget whose validation loss is within a tolerance of the best (3.4)."""
+    candidates = _sorted_candidates(budgets)
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance: {tolerance} is below 0")
+    training = _row_numbers(training_rows, "training_rows")
+    held_out = _row_numbers(validation_rows, "validation_rows")
+    shared = np.intersect1d(training, held_out)
+    if shared.size:
+        raise ValueError(f"row {shared[0]} is in both the training and the validation rows")
+    losses = np.array(
+        [[_validation_loss(training, held_out, b, allocate, train, loss)] for b in candidates]
+    )
+    threshold = float(losses.min() + tolerance)
+    chosen = candidates[int(np.argmax(losses[:, 0] <= threshold))]
+    return BudgetSelection(chosen, allocate(training, chosen), candidates, losses, threshold)
+
+
+def _validation_loss(
+    training: Rows,
+    held_out: Rows,
+    budget: int,
+    allocate: Callable[[Rows, int], Dimensions],
+    train: Callable[[Rows, Dimensions], Model],
+    loss: Callable[[Model, Rows], float],
+) -> float:
+    value = float(loss(train(training, allocate(training, budget)), held_out))
+    if not np.isfinite(value):
+        raise ValueError(f"the validation loss at budget {budget} is {value}")
+    return value
+
+
+def _row_numbers(rows: ArrayLike, what: str) -> Rows:
+    numbers = np.asarray(rows)
+    if numbers.ndim != 1 or numbers.size == 0 or not np.issubdtype(numbers.dtype, np.integer):
+        raise ValueError(f"{what}: expected a list of row numbers, got {rows!r}")
+    return numbers.astype(np.intp)
+
+
+def _sorted_candidates(budgets: Sequence[int]) -> tuple[int, ...]:
+    candidates = tuple(sorted(whole_number(b, "budgets", least=1) for b in budgets))
+    if not candidates:
+        raise ValueError("budgets: there is no candidate")
+    repeated = next((b for b, c in pairwise(candidates) if b == c), None)
+    if repeated is not None:
+        raise ValueError(f"budgets: {repeated} stands there twice; all must be different")
+    return candidates
+
+
+def _fold_splits(
+    row_count: int, folds: int, *, rng: np.random.Generator, strata: ArrayLike | None
+) -> list[tuple[Rows, Rows]]:
+    """Return (training rows, held-out rows) for each fold of one random partition."""
+    order = rng.permutation(row_count)
+    if strata is not None:
+        labels = np.asarray(strata)
+        if labels.shape != (row_count,):
+            raise ValueError(f"strata: expected {row_count} labels, got shape {labels.shape}")
+        # Rows of one stratum stand together in random order; dealing them out in turn gives
+        # every fold its share of each stratum and folds that differ by one row at most.
+        order = order[np.argsort(labels[order], kind="stable")]
+    fold_of = np.empty(row_count, dtype=np.intp)
+    fold_of[order] = np.arange(row_count) % folds
+    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(folds)]
+
+
+def _standard_errors(losses: Floats) -> Floats:
+    count = losses.shape[1]
+    if count < 2:
+        return np.full(losses.shape[0], np.nan)
+    return losses.std(axis=1, ddof=1) / np.sqrt(count)
+
+
+#: Bytes that one value takes.
+BYTES_PER_VALUE: Mapping[str, int] = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+
+#: Values that an optimiser keeps beside each parameter.
+STATE_VALUES: Mapping[str, int] = {"sgd": 0, "momentum": 1, "adagrad": 1, "adam": 2}
+
+#: Bytes per unit: powers of ten for kB, MB, …, powers of two for KiB, MiB, …
+BYTES_PER_UNIT: Mapping[str, int] = {
+    "B": 1,
+    **{f"{letter}B": 1000**power for power, letter in enumerate("kMGT", start=1)},
+    **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", start=1)},
+}
+
+_AMOUNT = re.compile(r"(\d[\d_]*(?:\.\d+)?(?:[eE]\+?\d{1,2})?)\s*([A-Za-z]*)", flags=re.ASCII)
+
+
+def parse_budget(budget: int | str, *, dtype: str = "float32", optimizer: str | None = None) -> int:
+    """Return the number of parameters that a budget in words allows.
+
+    Parameters
+    ----------
+    budget
+        A number of parameters (4096, "4096"), or memory with its unit ("64 MB", "1.5 GiB").
+        MB is 10^6 bytes and MiB 2^20; upper and lower case mean the same.
+    dtype
+        What one parameter is stored as: float16, bfloat16, float32 or float64. It matters for
+        memory only.
+    optimizer
+        Whose state shares the memory: None (the tables alone, as when serving), sgd (no state),
+        momentum or adagrad (one value per parameter), adam (two). The state is taken to have the
+        parameters' dtype. Gradients are not counted: those of embeddings are usually sparse and
+        last only for a step.
+
+    Examples
+    --------
+    >>> parse_budget("64 MB")
+    16000000
+    >>> parse_budget("1 MiB", dtype="float16", optimizer="adam")
+    174762
+    """
+    per_parameter = bytes_per_parameter(dtype, optimizer)
+    if not isinstance(budget, str):
+        return whole_number(budget, "budget", least=0)
+    matched = _AMOUNT.fullmatch(budget.strip())
+    if matched is None:
+        raise ValueError(
+            f"budget: {budget!r} is neither a number of parameters (4096) nor memory with its "
+            f"unit (64 MB, 1.5 GiB)"
+        )
+    amount, unit = Decimal(matched[1].replace("_", "")), matched[2]
+    if not unit:
+        return whole_number(int(amount) if amount % 1 == 0 else float(amount), "budget", least=0)
+    units = {name.lower(): size for name, size in BYTES_PER_UNIT.items()}
+    if unit.lower() not in units:
+        raise ValueError(
+            f"budget: {unit!r} in {budget!r} is not a unit; there are {', '.join(BYTES_PER_UNIT)}"
+        )
+    return whole_number(int(amount * units[unit.lower()]) // per_parameter, "budget", least=0)
+
+
+def bytes_per_parameter(dtype: str = "float32", optimizer: str | None = None) -> int:
+    """Return the bytes that one parameter takes together with its optimiser state."""
+    if dtype not in BYTES_PER_VALUE:
+        raise ValueError(f"dtype: {dtype!r} is not one of {', '.join(BYTES_PER_VALUE)}")
+    if optimizer is not None and optimizer not in STATE_VALUES:
+        raise ValueError(
+            f"optimizer: {optimizer!r} is not one of {', '.join(STATE_VALUES)}, nor None"
+        )
+    states = 0 if optimizer is None else STATE_VALUES[optimizer]
+    return BYTES_PER_VALUE[dtype] * (1 + states)

@@ -1,0 +1,1 @@
+"""Planning from a table: what the rows say about which dimensions pay."""

@@ -1,0 +1,397 @@
+"""Embedding dimensions for a data frame, in the manner of scikit-learn."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import (
+    _check_y,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from embedalloc.allocation import Allocation
+from embedalloc.budgets import parse_budget, select_budget
+from embedalloc.data.case import Case, Limits, Outcome, make_case, set_limits
+from embedalloc.data.network import TabularModel, TabularSettings, train_tabular
+from embedalloc.data.report import Report, write_report
+from embedalloc.data.rules import DataRule, data_rule
+from embedalloc.data.screening import sample_rows
+from embedalloc.data.table import DataError, FieldData, Rows, find_task, learn_encoding
+from embedalloc.problem import build_problem, whole_number
+from embedalloc.streams import stream
+
+#: `budget="auto"` tries so many parameters per level, where the limits permit them.
+AUTO_DIMENSIONS = (1, 2, 4, 8, 16, 32)
+#: Folds of Algorithm 2 for `budget="auto"`.
+AUTO_FOLDS = 5
+
+
+class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Choose an embedding dimension for every categorical column under a parameter budget.
+
+    Parameters
+    ----------
+    budget
+        Embedding parameters that may be spent, Σ N_j d_j, never exceeded; or their memory as
+        float32, such as ``"64 MB"``; or ``"auto"``: the smallest of some budgets that is within
+        one standard error of the best (Algorithm 2).
+    rule
+        ``screened`` (recommended), ``paper``, ``frequency_weighted``, ``response_aware``, or a
+        rule that needs cardinalities only (`embedalloc rules` lists all).
+    columns
+        Categorical columns by name or position. By default those of a data frame that hold text,
+        categories or booleans, and all columns of an array, which has one type for everything.
+    fixed
+        Dimensions that are settled, by column name; 0 leaves a column without embedding.
+    minimum, maximum
+        Permitted dimensions, one number or by column name. The maximum is N − 1 by default.
+    multiple_of
+        Dimensions that are not fixed are multiples of this.
+    drop_allowed
+        Whether a rule may give a column without signal dimension 0, whatever the minimum.
+    task
+        ``classification``, ``regression`` or ``auto``: text, booleans and up to 20 different
+        whole numbers are classes.
+    pilots
+        Pilots that the spectral rules average over.
+    max_rows
+        Pilots and candidates are trained on a sample of at most so many rows.
+    min_frequency
+        Levels with fewer rows are pooled into one.
+    epochs
+        Most passes over the rows per training; the validation loss usually stops earlier.
+    progress
+        Called after each training with how many are done and how many there are at most.
+    random_state
+        Seed of splits, samples and initial weights.
+
+    Attributes
+    ----------
+    dimensions_
+        Dimension by column, in the order of the data.
+    allocation_
+        The same as an `Allocation`, with costs and budget.
+    budget_
+        The budget, also where it was selected.
+    report_
+        What was decided and why, per field and overall; print it.
+    cardinalities_
+        Levels N_j by column: those seen, a missing value as one of its own, and the unseen.
+    encoder_
+        How values become codes.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Notes
+    -----
+    The result depends neither on the order of rows and columns nor on the names of levels (see
+    `embedalloc.data.table.canonical_codes` for the one exception), but on the names of
+    columns: they name the random numbers.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> town, shop = rng.integers(30, size=2000), rng.integers(200, size=2000)
+    >>> y = rng.normal(size=30)[town] + 0.5 * rng.normal(size=2000)
+    >>> X = pd.DataFrame({"town": town.astype(str), "shop": shop.astype(str)})
+    >>> EmbeddingAllocator(budget=500, random_state=0).fit(X, y).dimensions_["shop"]
+    0
+    """
+
+    def __init__(
+        self,
+        budget: int | str = 4096,
+        rule: str = "screened",
+        *,
+        columns: Sequence[str | int] | None = None,
+        fixed: Mapping[str, int] | None = None,
+        minimum: int | Mapping[str, int] = 1,
+        maximum: int | Mapping[str, int] | None = None,
+        multiple_of: int = 1,
+        drop_allowed: bool = True,
+        task: str = "auto",
+        pilots: int = 2,
+        max_rows: int = 200_000,
+        min_frequency: int = 1,
+        epochs: int = 40,
+        progress: Callable[[int, int], None] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.budget = budget
+        self.rule = rule
+        self.columns = columns
+        self.fixed = fixed
+        self.minimum = minimum
+        self.maximum = maximum
+        self.multiple_of = multiple_of
+        self.drop_allowed = drop_allowed
+        self.task = task
+        self.pilots = pilots
+        self.max_rows = max_rows
+        self.min_frequency = min_frequency
+        self.epochs = epochs
+        self.progress = progress
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Choose the dimensions.
+
+        Parameters
+        ----------
+        X
+            A data frame or array; columns that are not categorical must be numbers.
+        y
+            The target, one value per row.
+        """
+        rule = data_rule(self.rule)
+        frame, target, categorical = self._read(X, y)
+        encoder, data = learn_encoding(
+            frame,
+            target,
+            categorical,
+            task=find_task(target, self.task),
+            min_frequency=whole_number(self.min_frequency, "min_frequency", least=1),
+        )
+        limits = self._limits(data)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        data = sample_rows(data, whole_number(self.max_rows, "max_rows", least=20), seed=seed)
+        count = _Counter(self.progress)
+        others: dict[str, Any] = {
+            "limits": limits,
+            "pilots": whole_number(self.pilots, "pilots", least=1),
+            "seed": seed,
+            "settings": TabularSettings(epochs=whole_number(self.epochs, "epochs", least=1)),
+            "trained": count,
+        }
+        if self.budget == "auto":
+            outcome = select_automatically(data, rule, **others)
+        else:
+            budget = parse_budget(self.budget)
+            build_problem(data.cardinality(), budget, **limits.constraints(data.names))
+            case = make_case(data, **others)
+            outcome = rule.decide(case, rule.gather(case), budget)
+        self._keep(outcome, encoder, data, limits, frame)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.int64]:
+        """Return the codes of the categorical columns; 0 stands for a level never seen.
+
+        A column's codes run from 0 to its cardinality minus one, so they index its embedding
+        table. Codes of levels follow their frequency, not their names.
+        """
+        check_is_fitted(self)
+        frame = self._frame(X, reset=False)
+        codes = [self.encoder_.fields[name].encode(frame[name]) for name in self.dimensions_]
+        return np.stack(codes, axis=1).astype(np.int64)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the categorical columns, in the order of `transform`."""
+        check_is_fitted(self)
+        return np.array(list(self.dimensions_), dtype=object)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _read(self, X: Any, y: ArrayLike) -> tuple[pd.DataFrame, NDArray[Any], list[str]]:
+        """Return checked data: a frame with text as column names, the target, the fields."""
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        frame = self._frame(X, reset=True)
+        target = _checked_target(y)
+        check_consistent_length(frame, target)
+        categorical = find_categorical(
+            frame, self.columns, all_by_default=not hasattr(X, "columns")
+        )
+        return frame, target, categorical
+
+    def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
+        if hasattr(X, "to_pandas"):
+            X = X.to_pandas()
+        fewest = 2 if reset else 1
+        if not isinstance(X, pd.DataFrame):
+            values = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=fewest)
+            validate_data(self, values, reset=reset, skip_check_array=True)
+            return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
+        frame = X.set_axis([str(name) for name in X.columns], axis="columns")
+        twice = frame.columns[frame.columns.duplicated()]
+        if len(twice):
+            raise DataError(f"column {twice[0]!r} is there twice; names must differ")
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if len(frame) < fewest:
+            raise DataError(f"{len(frame)} sample(s), while a minimum of {fewest} is required")
+        return frame
+
+    def _limits(self, data: FieldData) -> Limits:
+        limits = set_limits(
+            data.cardinality(),
+            minimum=self.minimum,
+            maximum=self.maximum,
+            fixed=self.fixed,
+            multiple_of=whole_number(self.multiple_of, "multiple_of", least=1),
+            drop_allowed=self.drop_allowed,
+        )
+        # Wrong names and impossible bounds are refused before anything is trained.
+        build_problem(data.cardinality(), 2**53, **limits.constraints(data.names))
+        return limits
+
+    def _keep(
+        self,
+        outcome: Outcome,
+        encoder: Any,
+        data: FieldData,
+        limits: Limits,
+        frame: pd.DataFrame,
+    ) -> None:
+        order = {name: j for j, name in enumerate(frame.columns) if name in data.names}
+        found = outcome.allocation
+        self.encoder_ = encoder
+        self.dimensions_ = {name: found.dimensions[name] for name in order}
+        self.cardinalities_ = {name: found.cardinalities[name] for name in order}
+        self.budget_ = found.budget
+        self.allocation_ = Allocation(
+            found.allocation_rule,
+            self.dimensions_,
+            self.cardinalities_,
+            {name: found.parameters[name] for name in order},
+            found.budget,
+            found.objective,
+            found.lower_bound,
+        )
+        self.outcome_ = outcome
+        self.report_: Report = write_report(
+            outcome,
+            data=data,
+            limits=limits,
+            order=order,
+            rows=len(frame),
+            present={name: int(frame[name].notna().sum()) for name in order},
+        )
+
+
+class _Counter:
+    """Tell the user's callback how many trainings are done and how many there are at most."""
+
+    def __init__(self, progress: Callable[[int, int], None] | None) -> None:
+        self._progress = progress
+        self._done = 0
+
+    def __call__(self, remaining: int) -> None:
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._done + remaining)
+
+
+def find_categorical(
+    frame: pd.DataFrame, columns: Sequence[str | int] | None, *, all_by_default: bool = False
+) -> list[str]:
+    """Return the categorical columns: those named, or by their type."""
+    if columns is not None:
+        wanted = []
+        for each in columns:
+            if isinstance(each, (int, np.integer)) and not isinstance(each, bool):
+                if not -frame.shape[1] <= each < frame.shape[1]:
+                    raise DataError(f"columns: there is no column {each} among {frame.shape[1]}")
+                wanted.append(str(frame.columns[each]))
+            elif each in frame.columns:
+                wanted.append(str(each))
+            else:
+                raise DataError(f"columns: {each!r} is not a column")
+        return list(dict.fromkeys(wanted))
+    if all_by_default:
+        return list(frame.columns)
+    found = [name for name in frame.columns if is_categorical(frame[name])]
+    if not found:
+        raise DataError("no column is categorical by its type (text, category, boolean); name some")
+    return found
+
+
+def is_categorical(column: pd.Series) -> bool:
+    """Tell whether a column's type is text, category or boolean."""
+    kind = column.dtype
+    return (
+        isinstance(kind, pd.CategoricalDtype)
+        or pd.api.types.is_bool_dtype(kind)
+        or pd.api.types.is_object_dtype(kind)
+        or pd.api.types.is_string_dtype(kind)
+    )
+
+
+def automatic_budgets(cardinalities: Mapping[str, int], limits: Limits) -> list[int]:
+    """Return the budgets that pay 1, 2, 4, … dimensions of every field, as far as limits go."""
+    budgets = set()
+    for dimension in AUTO_DIMENSIONS:
+        cost = 0
+        for name, levels in cardinalities.items():
+            least = -(-limits.minimum[name] // limits.multiple_of) * limits.multiple_of
+            wanted = max(dimension, least, limits.multiple_of)
+            cost += levels * limits.fixed.get(name, min(wanted, limits.maximum[name]))
+        budgets.add(max(cost, 1))
+    return sorted(budgets)
+
+
+def select_automatically(data: FieldData, rule: DataRule, **others: Any) -> Outcome:
+    """Select the budget by Algorithm 2, with the rule's evidence gathered once per fold."""
+    evidence: dict[bytes, tuple[Case, Any]] = {}
+
+    def allocate(rows: Rows, budget: int) -> Outcome:
+        key = rows.tobytes()
+        if key not in evidence:
+            case = make_case(data.take(rows), **others)
+            evidence[key] = (case, rule.gather(case))
+        case, found = evidence[key]
+        return rule.decide(case, found, budget)
+
+    def train(rows: Rows, outcome: Outcome) -> TabularModel:
+        case, _ = evidence[rows.tobytes()]
+        return train_tabular(
+            case.training,
+            case.validation,
+            outcome.allocation.dimensions,
+            seed=case.seed,
+            label="candidate",
+            settings=case.settings,
+        )
+
+    def loss(model: TabularModel, rows: Rows) -> float:
+        return float(model.losses(data.take(rows)).mean())
+
+    selection = select_budget(
+        len(data),
+        automatic_budgets(data.cardinality(), others["limits"]),
+        allocate,
+        train,
+        loss,
+        rng=stream(others["seed"], "budget"),
+        folds=AUTO_FOLDS,
+        strata=None if data.task.kind == "regression" else data.target,
+    )
+    return selection.dimensions
+
+
+def _checked_target(y: ArrayLike) -> NDArray[Any]:
+    """Return the target as an array without missing values."""
+    values = column_or_1d(y, warn=True)
+    missing = int(pd.isna(values).sum())
+    if missing:
+        raise DataError(f"target: {missing:,} values are missing (NaN); drop or fill these rows")
+    if values.dtype.kind == "O":
+        return np.asarray(pd.Series(values).infer_objects())
+    checked = _check_y(values, y_numeric=False)
+    if checked.dtype.kind == "f" and not np.isfinite(checked).all():
+        raise DataError("target: holds infinity; drop these rows")
+    return checked

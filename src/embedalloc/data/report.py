@@ -1,0 +1,428 @@
+"""What was decided for a table, why, and whether it matters."""
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from embedalloc.allocation import Allocation
+from embedalloc.data.case import Candidate, Limits, Outcome
+from embedalloc.data.screening import DropPath
+from embedalloc.data.table import FieldData, TaskKind
+from embedalloc.text import COLUMNS, bar
+
+Verdict = Literal["matters", "does not matter", "cannot tell"]
+
+# Thresholds of the verdict, fixed before any result was looked at.
+#: Below this share of the loss, what dimensions beyond the first add is too little to split a
+#: budget over: retrained networks showed no difference there.
+SMALLEST_HEADROOM = 0.005
+#: A gain along the drop path counts from so many paired standard errors; above it, dropping paid
+#: in retrained networks.
+DROP_GAIN_STANDARD_ERRORS = 3.0
+#: The same for the winner's validation loss against that of equal dimensions. Three and not two,
+#: because the winner is the best of several.
+WINNER_STANDARD_ERRORS = 3.0
+#: The spectrum counts as that of its initialisation if a_j changed by less than this share ...
+SMALLEST_SPECTRUM_CHANGE = 0.1
+#: ... or if log a_j over fields is correlated above this with its values before training.
+LARGEST_SPECTRUM_CORRELATION = 0.99
+
+_BAR = 10
+
+
+@dataclass(frozen=True)
+class FieldReport:
+    """One field of the report.
+
+    Attributes
+    ----------
+    name
+        The column.
+    levels
+        N_j, the unseen level included.
+    rows
+        Rows of the data in which the field is not missing.
+    dimension, parameters, share
+        d_j, what it costs, and that as a share of the budget.
+    smallest, largest
+        The dimension over pilots, halves or seeds; None where there is nothing to compare.
+    value
+        How much the pilots' loss rises without the field, as a share; None if not measured.
+    next_value
+        How much one more dimension would save, as a share of the pilots' loss.
+    why
+        One phrase.
+    """
+
+    name: str
+    levels: int
+    rows: int
+    dimension: int
+    parameters: int
+    share: float
+    smallest: int | None
+    largest: int | None
+    value: float | None
+    next_value: float | None
+    why: str
+
+
+@dataclass(frozen=True)
+class CandidateReport:
+    """One set of dimensions that was trained."""
+
+    label: str
+    dropped: tuple[str, ...]
+    parameters: int
+    validation_loss: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `EmbeddingAllocator` decided and how sure it is; `str` gives it for reading.
+
+    Attributes
+    ----------
+    allocation_rule, task
+        Which rule decided, and what is predicted.
+    budget, spent
+        Parameters that could be and were spent.
+    budget_binds
+        Whether a field with an embedding is below its maximum and no further step is affordable.
+    saturated
+        Fields at d ≥ N − 1: more dimensions cannot add anything.
+    fields
+        One entry per field, in the order of the data's columns.
+    rows, rows_used
+        Rows of the data, and rows sampled for training and validation.
+    spectrum_ratio, spectrum_correlation, spectrum_is_initialisation
+        Median of a_j after over before training of the pilots, the correlation of log a_j with
+        its initial values over fields, and whether that means they learnt nothing.
+    headroom
+        What dimensions beyond each field's first can add, as a share of the loss.
+    drop_gain, drop_gain_standard_errors
+        Largest gain along the drop path, as a share of the loss, and over its standard error.
+    winner_gain, winner_gain_standard_errors
+        Validation loss of equal dimensions minus the winner's, likewise.
+    candidates
+        What was trained and validated.
+    verdict, reason
+        Whether allocation matters here, and the sentence that says why.
+    """
+
+    allocation_rule: str
+    task: TaskKind
+    budget: int
+    spent: int
+    budget_binds: bool
+    saturated: tuple[str, ...]
+    fields: tuple[FieldReport, ...]
+    rows: int
+    rows_used: int
+    spectrum_ratio: float | None
+    spectrum_correlation: float | None
+    spectrum_is_initialisation: bool | None
+    headroom: float | None
+    drop_gain: float | None
+    drop_gain_standard_errors: float | None
+    winner_gain: float | None
+    winner_gain_standard_errors: float | None
+    candidates: tuple[CandidateReport, ...]
+    verdict: Verdict
+    reason: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain types, for JSON; what is not a number is None."""
+        return _jsonable(asdict(self))
+
+    def __str__(self) -> str:
+        return "\n".join([*self._table(), "", *self._facts(), "", *self._last_words()])
+
+    def _table(self) -> list[str]:
+        has_value = any(each.value is not None for each in self.fields)
+        fixed_width = 32 + _BAR + (8 if has_value else 0)
+        why = max(len(each.why) for each in self.fields)
+        longest = max(5, *(len(each.name) for each in self.fields))
+        width = max(8, min(longest, COLUMNS - fixed_width - why))
+        largest = max(each.share for each in self.fields)
+        worth = f"{'worth':>7} " if has_value else ""
+        header = f"{'levels':>7} {'dim':>4} {'range':>7} {'params':>9} {'':<{_BAR}} {worth}why"
+        lines = [f"{'field':<{width}} {header}"]
+        for each in self.fields:
+            spread = "" if each.smallest is None else _range(each.smallest, each.largest)
+            length = bar(each.share / largest if largest else 0.0, _BAR)
+            worth = "" if not has_value else f"{_percent(each.value):>7} "
+            lines.append(
+                f"{_short(each.name, width):<{width}} {each.levels:>7,} {each.dimension:>4,} "
+                f"{spread:>7} {each.parameters:>9,} {length:<{_BAR}} {worth}{each.why}".rstrip()
+            )
+        return lines
+
+    def _facts(self) -> list[str]:
+        share = 100 * self.spent / self.budget if self.budget else 0.0
+        lines = [
+            f"{self.allocation_rule}: {self.spent:,} of {self.budget:,} parameters "
+            f"({share:.0f} %); the budget {'binds' if self.budget_binds else 'does not bind'}"
+        ]
+        if self.rows_used < self.rows:
+            lines.append(f"trained on a sample of {self.rows_used:,} of {self.rows:,} rows")
+        if self.saturated:
+            lines += _wrapped(f"at full rank (d ≥ N − 1): {', '.join(self.saturated)}")
+        if self.spectrum_ratio is not None:
+            news = "nothing new" if self.spectrum_is_initialisation else "something new"
+            lines.append(
+                f"the pilots' a_j are × {self.spectrum_ratio:.2f} those of their initial tables: "
+                f"{news}"
+            )
+        if self.headroom is not None and self.drop_gain_standard_errors is not None:
+            lines.append(
+                f"headroom beyond one dimension each: {100 * self.headroom:.2f} % of the loss"
+            )
+            lines.append(
+                f"gain of dropping fields: {100 * (self.drop_gain or 0):.2f} % of the loss, "
+                f"{self.drop_gain_standard_errors:.1f} standard errors"
+            )
+        if self.candidates:
+            lines.append("validation loss of what was trained:")
+            best = min(each.validation_loss for each in self.candidates)
+            lines += [
+                f"  {each.validation_loss:.5f}{' *' if each.validation_loss == best else '  '} "
+                f"{each.label}, {each.parameters:,} parameters"
+                for each in self.candidates
+            ]
+        return lines
+
+    def _last_words(self) -> list[str]:
+        words = {
+            "matters": "Allocation matters here",
+            "does not matter": "Allocation does not matter here",
+            "cannot tell": "Cannot tell whether allocation matters here",
+        }
+        return _wrapped(f"{words[self.verdict]}: {self.reason}.")
+
+
+def write_report(
+    outcome: Outcome,
+    *,
+    data: FieldData,
+    limits: Limits,
+    order: Mapping[str, int],
+    rows: int,
+    present: Mapping[str, int],
+) -> Report:
+    """Return the report of a rule's outcome.
+
+    Parameters
+    ----------
+    outcome
+        What the rule decided.
+    data
+        The rows that it was given.
+    limits
+        Permitted dimensions.
+    order
+        Position of every field among the user's columns.
+    rows
+        Rows of the user's data.
+    present
+        By field, the rows in which it is not missing.
+    """
+    allocation, screening = outcome.allocation, outcome.screening
+    upper = {**limits.maximum, **limits.fixed}
+    all_ranks = sum(upper[n] * c for n, c in allocation.cardinalities.items())
+    gain, errors = _winner_gain(outcome.candidates)
+    headroom = screening.headroom if screening else None
+    path = screening.path if screening else None
+    dropped = any(d == 0 and limits.fixed.get(n) != 0 for n, d in allocation.dimensions.items())
+    verdict, reason = judge(
+        pays_for_all=all_ranks <= allocation.budget,
+        headroom=headroom,
+        path=path,
+        dropped=dropped,
+        winner_errors=errors,
+    )
+    spectrum = outcome.spectrum
+    return Report(
+        allocation_rule=allocation.allocation_rule,
+        task=data.task.kind,
+        budget=allocation.budget,
+        spent=allocation.cost,
+        budget_binds=_binds(allocation, limits),
+        saturated=tuple(
+            n for n in sorted(order, key=order.__getitem__)
+            if allocation.dimensions[n] >= allocation.cardinalities[n] - 1
+        ),
+        fields=tuple(
+            _field(name, outcome, limits, present[name])
+            for name in sorted(order, key=order.__getitem__)
+        ),
+        rows=rows,
+        rows_used=len(data),
+        spectrum_ratio=spectrum.median_ratio if spectrum else None,
+        spectrum_correlation=spectrum.correlation if spectrum else None,
+        spectrum_is_initialisation=(
+            abs(spectrum.median_ratio - 1) < SMALLEST_SPECTRUM_CHANGE
+            or spectrum.correlation > LARGEST_SPECTRUM_CORRELATION
+        )
+        if spectrum
+        else None,
+        headroom=headroom,
+        drop_gain=path.gain / path.full_loss if path else None,
+        drop_gain_standard_errors=path.gain_in_standard_errors if path else None,
+        winner_gain=gain,
+        winner_gain_standard_errors=errors,
+        candidates=tuple(
+            CandidateReport(each.label, each.dropped, each.allocation.cost, each.loss)
+            for each in outcome.candidates
+        ),
+        verdict=verdict,
+        reason=reason,
+    )  # fmt: skip
+
+
+def judge(
+    *,
+    pays_for_all: bool,
+    headroom: float | None,
+    path: DropPath | None,
+    dropped: bool,
+    winner_errors: float | None,
+) -> tuple[Verdict, str]:
+    """Return the verdict and its reason.
+
+    It matters if the winner beats equal dimensions on validation by three paired standard
+    errors, or if the pilots gain that much by dropping fields and the winner drops some. It
+    does not if neither holds and the headroom is below 0.5 % of the loss. Otherwise one sign
+    contradicts another, and nobody can tell. Rules that do not validate cannot tell either,
+    unless the budget pays for everything.
+    """
+    if headroom is None or path is None:
+        if pays_for_all:
+            return "does not matter", "the budget pays for full rank in every field"
+        return "cannot tell", "this rule does not test it; the rule screened does"
+    gains = path.gain_in_standard_errors > DROP_GAIN_STANDARD_ERRORS
+    wins = winner_errors is not None and winner_errors > WINNER_STANDARD_ERRORS
+    if wins:
+        return "matters", (
+            f"on validation the chosen dimensions beat equal ones by {winner_errors:.1f} "
+            "standard errors"
+        )
+    if gains and dropped:
+        return "matters", (
+            f"leaving fields out gains {path.gain_in_standard_errors:.1f} standard errors, and "
+            "the retrained network confirms it"
+        )
+    if gains:
+        return "cannot tell", (
+            f"leaving fields out of the pilots gains {path.gain_in_standard_errors:.1f} standard "
+            "errors, but no retrained network confirms it"
+        )
+    if headroom < SMALLEST_HEADROOM:
+        return "does not matter", (
+            f"dimensions beyond the first can add {100 * headroom:.2f} % of the loss, and no "
+            "field is in the way; equal dimensions serve as well"
+        )
+    return "cannot tell", (
+        f"dimensions beyond the first could add {100 * headroom:.1f} % of the loss, but no "
+        "retrained network beats equal dimensions clearly"
+    )
+
+
+def _binds(allocation: Allocation, limits: Limits) -> bool:
+    """Tell whether more budget would be spent by growing what has an embedding."""
+    step = limits.multiple_of
+    growing = [
+        levels * step
+        for name, levels in allocation.cardinalities.items()
+        if name not in limits.fixed
+        and 0 < allocation.dimensions[name] <= limits.maximum[name] - step
+    ]
+    return bool(growing) and min(growing) > allocation.leftover
+
+
+def _winner_gain(candidates: tuple[Candidate, ...]) -> tuple[float | None, float | None]:
+    """Return what the winner gains over equal dimensions: share of the loss, standard errors."""
+    equal = next((each for each in candidates if each.label == "equal"), None)
+    if equal is None:
+        return None, None
+    winner = min(candidates, key=lambda each: each.loss)
+    difference = equal.losses - winner.losses
+    if winner is equal or len(difference) < 2:
+        return 0.0, 0.0
+    error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
+    gain = float(difference.mean())
+    return gain / equal.loss, gain / error if error > 0 else 0.0
+
+
+def _field(name: str, outcome: Outcome, limits: Limits, present: int) -> FieldReport:
+    allocation = outcome.allocation
+    dimension, levels = allocation.dimensions[name], allocation.cardinalities[name]
+    value = next_value = None
+    if outcome.screening:
+        full = outcome.screening.path.full_loss
+        value = (outcome.screening.path.removal_losses[name] - full) / full
+        curve = outcome.screening.curves[name]
+        if dimension + 1 < len(curve):
+            next_value = float(curve[dimension] - curve[dimension + 1]) / full
+    low, high = outcome.spread[name] if outcome.spread else (None, None)
+    return FieldReport(
+        name=name,
+        levels=levels,
+        rows=present,
+        dimension=dimension,
+        parameters=allocation.parameters[name],
+        share=allocation.parameters[name] / allocation.budget if allocation.budget else 0.0,
+        smallest=low,
+        largest=high,
+        value=value,
+        next_value=next_value,
+        why=_why(name, outcome, limits),
+    )
+
+
+def _why(name: str, outcome: Outcome, limits: Limits) -> str:
+    dimension = outcome.allocation.dimensions[name]
+    if name in limits.fixed:
+        return "fixed by you"
+    if dimension == 0:
+        return "dropped: no signal" if name in limits.droppable else "not affordable"
+    if dimension >= outcome.allocation.cardinalities[name] - 1:
+        return "full rank"
+    if dimension >= limits.maximum[name]:
+        return "at your maximum"
+    if dimension <= max(limits.minimum[name], limits.multiple_of):
+        return "at the minimum"
+    if outcome.candidates:
+        chosen = min(outcome.candidates, key=lambda each: each.loss)
+        return "equal" if chosen.label == "equal" else "by relevance"
+    return "by the rule"
+
+
+def _percent(share: float | None) -> str:
+    text = "" if share is None else f"{100 * share:.1f} %"
+    return "0.0 %" if text == "-0.0 %" else text
+
+
+def _range(low: int, high: int | None) -> str:
+    return f"{low}" if low == high else f"{low}–{high}"
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, COLUMNS)
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _jsonable(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(each) for each in value]
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value

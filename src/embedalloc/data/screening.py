@@ -1,0 +1,317 @@
+"""Screen, then allocate: drop what carries no signal, share the budget by relevance, validate.
+
+Predicted gains are poor guides to what a retrained network gains, so this rule only proposes
+candidates, with plain equal dimensions among them as the safety net, and lets the validation
+loss choose:
+
+1. Two pilots, each on one half of the training rows, with dimensions min(N_j, 12).
+2. Leaving a field out of a pilot means giving every row its average contribution; each pilot is
+   judged on the other half's rows, without retraining.
+3. Fields are left out greedily, best first, until the loss is more than three paired standard
+   errors above that with all fields: the drop path.
+4. What a field alone explains, out of fold, is its relevance a_j.
+5. For every beginning of the path the kept fields share the budget by Theorem 3 with these a_j.
+6. Equal dimensions, then one beginning of the path after the other are trained until two in a
+   row do not improve; the best on validation wins.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from embedalloc.arrays import Floats
+from embedalloc.data.network import (
+    TabularModel,
+    TabularSettings,
+    codes_of,
+    one_thread,
+    train_tabular,
+)
+from embedalloc.data.table import FieldData, Rows, Task
+from embedalloc.streams import stream
+
+#: Largest embedding dimension of a pilot.
+PILOT_DIMENSION = 12
+#: The drop path ends where the loss is this many paired standard errors above the start.
+PATH_STANDARD_ERRORS = 3.0
+#: Weight of the overall mean in the smoothed target encoding, in rows.
+SMOOTHING = 20.0
+#: Folds of the target encoding.
+RELEVANCE_FOLDS = 5
+#: No relevance is below this share of the largest.
+RELEVANCE_FLOOR = 0.02
+#: Candidates in a row that may fail to improve before the search ends.
+FAILURES = 2
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """A network trained on one half of the training rows, and the other half to judge it by."""
+
+    model: TabularModel
+    judged_on: FieldData
+
+
+@dataclass(frozen=True)
+class DropPath:
+    """Fields in the order in which they can be left out.
+
+    Attributes
+    ----------
+    fields
+        The path; leaving out one more would cost more than three standard errors.
+    full_loss
+        Mean loss of the pilots with all fields, each on the other half's rows.
+    losses, standard_errors
+        Mean loss after each step, and the paired standard error of its difference to the full
+        loss.
+    removal_losses
+        By field: mean loss with only this field left out.
+    """
+
+    fields: tuple[str, ...]
+    full_loss: float
+    losses: tuple[float, ...]
+    standard_errors: tuple[float, ...]
+    removal_losses: Mapping[str, float]
+
+    @property
+    def gain(self) -> float:
+        """Largest reduction of the loss along the path; 0 if there is none."""
+        return max([0.0, *(self.full_loss - loss for loss in self.losses)])
+
+    @property
+    def gain_in_standard_errors(self) -> float:
+        """The gain over its standard error."""
+        if self.gain == 0.0:
+            return 0.0
+        error = self.standard_errors[int(np.argmin(self.losses))]
+        return self.gain / error if error > 0 else float("inf")
+
+
+def half_pilots(
+    training: FieldData,
+    validation: FieldData,
+    *,
+    seed: int,
+    settings: TabularSettings | None = None,
+    trained: Callable[[], None] = lambda: None,
+) -> tuple[Pilot, Pilot]:
+    """Train two pilots on halves of the training rows (step 1).
+
+    Parameters
+    ----------
+    training, validation
+        Rows to halve, and rows whose loss stops both trainings.
+    seed
+        Names the random numbers.
+    settings
+        How to train.
+    trained
+        Called after each training.
+    """
+    dimensions = pilot_dimensions(training)
+    order = stream(seed, "halves").permutation(len(training))
+    halves = [training.take(np.sort(order[k::2])) for k in range(2)]
+    pilots = []
+    for k, half in enumerate(halves):
+        label = f"pilot {k}"
+        model = train_tabular(
+            half, validation, dimensions, seed=seed, label=label, settings=settings
+        )
+        pilots.append(Pilot(model, halves[1 - k]))
+        trained()
+    return pilots[0], pilots[1]
+
+
+def pilot_dimensions(data: FieldData) -> dict[str, int]:
+    """Return min(N_j, 12) by field."""
+    return {name: min(levels, PILOT_DIMENSION) for name, levels in data.cardinality().items()}
+
+
+class _Judge:
+    """The pilots' losses with some fields left out, kept up to date step by step."""
+
+    def __init__(self, pilots: Sequence[Pilot]) -> None:
+        self._pilots = pilots
+        self._contributions = [pilot.model.contributions() for pilot in pilots]
+        self._current = [pilot.model.pre_activation(pilot.judged_on) for pilot in pilots]
+
+    def contribution(self, k: int, name: str) -> Tensor:
+        return self._contributions[k][name][codes_of(self._pilots[k].judged_on, name)]
+
+    def losses(self, left_out: str | None = None) -> Floats:
+        """Return the loss of every row, with one more field left out."""
+        parts = []
+        for k, pilot in enumerate(self._pilots):
+            total = self._current[k]
+            if left_out is not None:
+                total = total - self.contribution(k, left_out)
+            parts.append(pilot.model.losses_from(total, pilot.judged_on.target))
+        return np.concatenate(parts)
+
+    def leave_out(self, name: str) -> None:
+        for k in range(len(self._pilots)):
+            self._current[k] -= self.contribution(k, name)
+
+
+def drop_path(pilots: Sequence[Pilot], droppable: Sequence[str]) -> DropPath:
+    """Leave fields out greedily until it costs more than three standard errors (step 3)."""
+    with one_thread(), torch.no_grad():
+        judge = _Judge(pilots)
+        full = judge.losses()
+        every_field = pilots[0].model.tables
+        removal = {name: float(judge.losses(name).mean()) for name in every_field}
+        waiting, path, losses, errors = list(droppable), [], [], []
+        while waiting:
+            trials = {name: judge.losses(name) for name in waiting}
+            name = min(waiting, key=lambda each: float(trials[each].mean()))
+            difference = trials[name] - full
+            error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
+            if difference.mean() > PATH_STANDARD_ERRORS * error:
+                break
+            judge.leave_out(name)
+            waiting.remove(name)
+            path.append(name)
+            losses.append(float(trials[name].mean()))
+            errors.append(error)
+    return DropPath(tuple(path), float(full.mean()), tuple(losses), tuple(errors), removal)
+
+
+def rank_curves(pilots: Sequence[Pilot]) -> dict[str, Floats]:
+    """Return the pilots' mean loss with a field's contribution T_j cut to rank 0, 1, 2, … .
+
+    Cut by the singular values of diag(√π_j) T_j, the best approximation for the rows' levels;
+    entry 0 leaves the field out and the last entry cuts nothing.
+    """
+    curves = {}
+    with one_thread(), torch.no_grad():
+        full = [pilot.model.pre_activation(pilot.judged_on) for pilot in pilots]
+        for name, table in pilots[0].model.tables.items():
+            ranks = min(*table.shape, pilots[0].model.blocks[name].shape[1])
+            totals = np.zeros(ranks + 1)
+            for pilot, complete in zip(pilots, full, strict=True):
+                parts = truncation_parts(pilot.model, name)
+                codes = codes_of(pilot.judged_on, name)
+                target = pilot.judged_on.target
+                current = complete - pilot.model.contributions()[name][codes]
+                totals[0] += pilot.model.losses_from(current, target).sum()
+                for rank, (scores, direction) in enumerate(parts[:ranks], start=1):
+                    current += torch.outer(scores[codes], direction)
+                    totals[rank] += pilot.model.losses_from(current, target).sum()
+            curves[name] = totals / sum(len(pilot.judged_on) for pilot in pilots)
+    return curves
+
+
+def truncation_parts(model: TabularModel, name: str) -> list[tuple[Tensor, Tensor]]:
+    """Split T_j into rank-one parts (a score per level, a direction), the largest first."""
+    contribution = model.contributions()[name].double()
+    weighted = contribution.T @ (model.frequencies[name].double()[:, None] * contribution)
+    _, directions = torch.linalg.eigh(weighted)
+    return [
+        ((contribution @ direction).float(), direction.float())
+        for direction in directions.T.flip(0)
+    ]
+
+
+def headroom(curves: Mapping[str, Floats]) -> dict[str, float]:
+    """Return by field what all further dimensions can add to the first: L(1) − min L(d).
+
+    The minimum is over d ≥ 1.
+    """
+    return {
+        name: float(curve[1] - curve[1:].min()) if len(curve) > 1 else 0.0
+        for name, curve in curves.items()
+    }
+
+
+def relevance(data: FieldData, *, seed: int) -> dict[str, float]:
+    """Return a_j: how much of the loss each field explains by itself, out of fold (step 4).
+
+    The prediction for a level is its mean target, drawn to the overall mean with the weight of
+    20 rows: (Σy + 20 ȳ)/(n + 20); for classes the same with their shares. The loss is that of
+    the networks. Never below 0.02 of the largest; all 1 where nothing explains anything.
+    """
+    fold_of = stream(seed, "relevance").permutation(len(data)) % RELEVANCE_FOLDS
+    raw = {
+        name: explained_loss(data.codes[j], int(data.cardinalities[j]), data, fold_of)
+        for j, name in enumerate(data.names)
+    }
+    largest = max(raw.values(), default=0.0)
+    if largest <= 0:
+        return dict.fromkeys(raw, 1.0)
+    return {name: max(value, RELEVANCE_FLOOR * largest) for name, value in raw.items()}
+
+
+def explained_loss(
+    codes: NDArray[np.integer], levels: int, data: FieldData, fold_of: NDArray[np.intp]
+) -> float:
+    """Return the out-of-fold loss of the overall mean minus that of the target encoding."""
+    goals = target_columns(data)
+    gained = 0.0
+    for fold in range(RELEVANCE_FOLDS):
+        held_out = fold_of == fold
+        known, wanted = goals[~held_out], goals[held_out]
+        if not len(known) or not len(wanted):
+            continue
+        overall = known.mean(axis=0)
+        counts = np.bincount(codes[~held_out], minlength=levels)
+        sums = np.stack(
+            [np.bincount(codes[~held_out], column, minlength=levels) for column in known.T],
+            axis=1,
+        )
+        encoded = (sums + SMOOTHING * overall) / (counts + SMOOTHING)[:, None]
+        gained += float(
+            (
+                _column_losses(np.broadcast_to(overall, wanted.shape), wanted, data)
+                - _column_losses(encoded[codes[held_out]], wanted, data)
+            ).sum()
+        )
+    return gained / len(data)
+
+
+def target_columns(data: FieldData) -> Floats:
+    """Return the target as columns of numbers: indicators for classes."""
+    if data.task.kind == "regression":
+        return data.target[:, None].astype(np.float64)
+    classes = np.arange(len(data.task.classes))
+    return (data.target[:, None] == classes).astype(np.float64)
+
+
+def _column_losses(predicted: Floats, wanted: Floats, data: FieldData) -> Floats:
+    if data.task.kind == "regression":
+        return ((predicted - wanted) ** 2)[:, 0]
+    # A class that a fold's training rows lack has share 0: the floor keeps its loss finite.
+    return -np.log(np.maximum((predicted * wanted).sum(axis=1), 1e-6))
+
+
+def split_rows(
+    target: NDArray[Any], task: Task, share: float, *, seed: int, label: str
+) -> tuple[Rows, Rows]:
+    """Split rows at random, every class by the same share; each part keeps its order.
+
+    Returns
+    -------
+    tuple
+        The rows that stay, and the share that is held out.
+    """
+    order = stream(seed, label).permutation(len(target))
+    if task.kind != "regression":
+        order = order[np.argsort(target[order], kind="stable")]
+    # Of the sorted rows every k-th, at an even pace, is held out.
+    position = np.floor(np.arange(len(target) + 1) * share + 0.5)
+    held = np.diff(position) > 0
+    return np.sort(order[~held]), np.sort(order[held])
+
+
+def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
+    """Return at most so many rows, drawn without replacement."""
+    if len(data) <= most:
+        return data
+    chosen = stream(seed, "sample").choice(len(data), size=most, replace=False, shuffle=False)
+    return data.take(np.sort(chosen))

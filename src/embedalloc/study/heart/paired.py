@@ -1,0 +1,143 @@
+"""Table 1 with intervals, and the paired comparison of the proposed model with the others."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtr, stdtrit
+
+from embedalloc.arrays import Floats
+from embedalloc.study.heart.table1 import (
+    METRICS,
+    MODELS,
+    PAIRED,
+    PAPER,
+    PAPER_METRICS,
+    SECONDS,
+    TABLE,
+)
+
+
+def mean_table(scores: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per model and metric: our mean and interval beside the paper's figure."""
+    rows = []
+    for model in MODELS:
+        mine = scores[scores["model"] == model]
+        printed = _printed(model)
+        for metric in METRICS:
+            values = mine[metric].to_numpy()
+            low, high = t_interval(values, 1 / len(values))
+            paper = printed.get(metric, np.nan)
+            # Ties count half.
+            below = 50 * ((values < paper).mean() + (values <= paper).mean())
+            rows.append(
+                {
+                    "model": model,
+                    "metric": metric,
+                    "mean": values.mean(),
+                    "low": low,
+                    "high": high,
+                    "deviation": values.std(ddof=1),
+                    "paper": paper,
+                    "percentile": np.nan if np.isnan(paper) else float(below),
+                }
+            )
+    for row in times.to_dict("records"):
+        rows.append(
+            {"model": row["model"], "metric": SECONDS, "mean": row[SECONDS]}
+            | dict.fromkeys(("low", "high", "deviation", "percentile"), np.nan)
+            | {"paper": _printed(row["model"]).get(SECONDS, np.nan)}
+        )
+    return pd.DataFrame(rows)[list(TABLE.columns)]
+
+
+def _printed(model: str) -> dict[str, float]:
+    """Return the paper's figures for a model by metric; none for our controls."""
+    return dict(zip((*PAPER_METRICS, SECONDS), PAPER[model], strict=True)) if model in PAPER else {}
+
+
+def t_interval(values: Floats, variance_share: Floats | float) -> tuple[Any, Any]:
+    """Return the 95 % t interval of a mean whose variance is that share of the sample's.
+
+    Splits run along the first axis; each further axis is a quantity of its own.
+    """
+    half = stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) * np.sqrt(variance_share)
+    return values.mean(axis=0) - half, values.mean(axis=0) + half
+
+
+def paired_table(
+    scores: pd.DataFrame, *, test: tuple[int, int], validation: tuple[int, int]
+) -> pd.DataFrame:
+    """Return paired differences proposed − rival for every metric and every rival with scores.
+
+    Splits overlap, so their differences are not independent; the interval of Nadeau and Bengio
+    (2003) inflates the variance of the mean from 1/J to 1/J + n_test/n_train.
+
+    Parameters
+    ----------
+    scores
+        As in the contract `SCORES`.
+    test, validation
+        Rows judged on and rows used before: by the metrics of the test rows, for which training
+        and validation rows were used, and by the validation logloss.
+    """
+    rivals, differences = split_differences(scores)
+    return compare(rivals, differences, test=test, validation=validation)
+
+
+def split_differences(scores: pd.DataFrame) -> tuple[list[str], Floats]:
+    """Return the rivals, and proposed − rival by split, rival and metric."""
+    wide = scores.pivot(index="split", columns="model", values=list(METRICS))
+    models = [model for model in MODELS if model in set(scores["model"])]
+    values = np.stack([wide.xs(model, axis=1, level="model") for model in models], axis=1)
+    return models[1:], values[:, :1] - values[:, 1:]
+
+
+def compare(
+    rivals: Sequence[str],
+    differences: Floats,
+    *,
+    test: tuple[int, int],
+    validation: tuple[int, int],
+) -> pd.DataFrame:
+    """Return the paired table of differences by split, rival and metric; see `paired_table`."""
+    # NOTE[PAPER] heart-intervals: the paper has one split and so no interval.
+    count = len(differences)
+    ratios = [validation if metric == "validation_logloss" else test for metric in METRICS]
+    corrected = 1 / count + np.array([judged / used for judged, used in ratios])
+    sign = np.where(list(METRICS.values()), 1.0, -1.0)
+    low, high = t_interval(differences, 1 / count)
+    corrected_low, corrected_high = t_interval(differences, corrected)
+    columns = {
+        "difference": differences.mean(axis=0),
+        "low": low,
+        "high": high,
+        "corrected_low": corrected_low,
+        "corrected_high": corrected_high,
+        "p_value": corrected_p_value(differences, corrected),
+        "won": (sign * differences > 0).mean(axis=0),
+        "tied": (differences == 0).mean(axis=0),
+    }
+    p_holm = holm(columns["p_value"].ravel())
+    names = {"rival": np.repeat(rivals, len(METRICS)), "metric": list(METRICS) * len(rivals)}
+    frame = pd.DataFrame(names | {name: values.ravel() for name, values in columns.items()})
+    return frame.assign(p_holm=p_holm)[list(PAIRED.columns)]
+
+
+def corrected_p_value(differences: Floats, variance_share: Floats | float) -> Floats:
+    """Return two-sided p-values of t tests with the given variance of the mean."""
+    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = mean / (spread * np.sqrt(variance_share))
+    p = 2 * stdtr(len(differences) - 1, -np.abs(t))
+    return np.where(spread > 0, p, np.where(mean == 0, 1.0, 0.0))
+
+
+def holm(p_values: Floats) -> Floats:
+    """Return Holm's step-down adjusted p-values."""
+    order = np.argsort(p_values, kind="stable")
+    steps = p_values[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty_like(p_values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted

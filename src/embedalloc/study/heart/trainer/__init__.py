@@ -1,0 +1,1 @@
+"""Training many small networks: a compiled kernel, and the plain loop beside it."""

@@ -1,0 +1,367 @@
+"""Train many small embedding networks on the CPU, one model at a time.
+
+The network is a binary classifier. Every categorical field is mapped to a row of its table, the
+rows are put beside the numeric inputs, and two hidden layers follow: linear, ReLU, dropout,
+linear, ReLU, dropout, linear, one logit. A field of dimension 0 is left out. Without tables (the
+one-hot kind) the first layer takes the one-hot inputs themselves.
+
+`train` is a pure function of its arguments: row orders and dropout masks are drawn beforehand by
+`draw_plan`. The bits of a result do not depend on other models, processes, threads or the width
+of the machine's vectors. The loops themselves stand in `kernel`; they are compiled at the first
+call and cached on disk.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embedalloc.arrays import Floats, Ints
+from embedalloc.study.heart.trainer.kernel import (
+    Bytes,
+    Data,
+    Layers,
+    Sizes,
+    Steps,
+    fit,
+    logits_of,
+    split_layers,
+)
+
+__all__ = [
+    "Layers",
+    "NetworkShape",
+    "Plan",
+    "Rows",
+    "TrainedNetwork",
+    "TrainingSettings",
+    "draw_plan",
+    "initial_weights",
+    "predict",
+    "split_weights",
+    "train",
+]
+
+MASK_LEVELS = 65536  # a dropout decision is one 16-bit draw
+
+
+@dataclass(frozen=True)
+class NetworkShape:
+    """Sizes of a network.
+
+    Parameters
+    ----------
+    cardinalities
+        Number of codes of each categorical field.
+    dimensions
+        Embedding dimension of each field, 0 to leave the field out; None for one-hot inputs.
+    numeric
+        Number of numeric inputs.
+    hidden
+        Units of the two hidden layers.
+    """
+
+    cardinalities: tuple[int, ...]
+    dimensions: tuple[int, ...] | None
+    numeric: int
+    hidden: tuple[int, int] = (32, 8)
+
+    def __post_init__(self) -> None:
+        fields = len(self.cardinalities)
+        if len(self.columns) != fields:
+            raise ValueError(f"dimensions: {len(self.columns)} for {fields} cardinalities")
+        for field, (cardinality, columns) in enumerate(
+            zip(self.cardinalities, self.columns, strict=True)
+        ):
+            if cardinality < 1:
+                raise ValueError(f"cardinalities: {cardinality} for field {field}, at least 1")
+            if columns < 0:
+                raise ValueError(f"dimensions: {columns} for field {field}, at least 0")
+        if self.numeric < 0:
+            raise ValueError(f"numeric: {self.numeric} inputs, at least 0")
+        if len(self.hidden) != 2 or min(self.hidden) < 1:
+            raise ValueError(f"hidden: {self.hidden} is not two numbers of units, each at least 1")
+        if self.inputs == 0:
+            raise ValueError("no inputs: every field has dimension 0 and there are no numbers")
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """First-layer inputs of each field: its dimension, or its cardinality if one-hot."""
+        return self.cardinalities if self.dimensions is None else self.dimensions
+
+    @property
+    def inputs(self) -> int:
+        """Number of inputs of the first layer."""
+        return sum(self.columns) + self.numeric
+
+    @property
+    def embedding_parameters(self) -> int:
+        """Number of parameters in the tables, 0 if one-hot."""
+        dimensions = self.dimensions or (0,) * len(self.cardinalities)
+        return sum(n * d for n, d in zip(self.cardinalities, dimensions, strict=True))
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters in all."""
+        first, second = self.hidden
+        layers = (self.inputs + 1) * first + (first + 1) * second + second + 1
+        return self.embedding_parameters + layers
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Observations: codes (rows x fields), numbers (rows x numeric inputs), labels 0 or 1."""
+
+    codes: NDArray[np.integer[Any]]
+    numbers: Floats
+    labels: NDArray[Any] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything random in training: the row order of each epoch and the units kept by dropout.
+
+    The masks have shape (epochs, rows, units) and hold 1 for kept, 0 for dropped; their second
+    axis is the position in the order, not the row of the data.
+    """
+
+    orders: Ints
+    kept_first: Bytes
+    kept_second: Bytes
+    dropout: float
+
+    def __post_init__(self) -> None:
+        epochs, rows = self.orders.shape
+        for kept in (self.kept_first, self.kept_second):
+            if (
+                kept.shape[:2] != (epochs, rows)
+                or kept.dtype != np.uint8
+                or kept.max(initial=0) > 1
+            ):
+                raise ValueError(f"masks must be uint8, 0 or 1, of shape ({epochs}, {rows}, units)")
+        _check_dropout(self.dropout)
+        wrong = (np.sort(self.orders, axis=1) != np.arange(rows)).any(axis=1)
+        if wrong.any():
+            raise ValueError(f"order {np.argmax(wrong)} is not a permutation of 0..{rows - 1}")
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How to train.
+
+    Adam has betas 0.9 and 0.999 and epsilon 1e-8; `weight_decay` times the parameter is added to
+    the gradient of every parameter, biases and tables included. A last batch may be smaller and
+    its loss is the mean over its own rows.
+
+    After every epoch the validation rows are evaluated without dropout. The epoch is the best so
+    far if the watched quantity (`"logloss"`, or `"error"`, the share of wrong classes at 1/2) is
+    strictly below that of all earlier epochs; a tie is no improvement. Training stops once
+    `patience` epochs in succession brought no improvement, or after `epochs` epochs. With
+    `restore_best` the weights are those after the best epoch, otherwise after the last one run.
+    """
+
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-4
+    batch: int = 32
+    epochs: int = 50
+    patience: int = 10
+    dropout: float = 0.25
+    watch: Literal["logloss", "error"] = "logloss"
+    restore_best: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.learning_rate < math.inf:
+            raise ValueError(f"learning_rate must be above 0 and finite, got {self.learning_rate}")
+        if not 0.0 <= self.weight_decay < math.inf:
+            raise ValueError(f"weight_decay must be at least 0 and finite, got {self.weight_decay}")
+        for name in ("batch", "epochs", "patience"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        _check_dropout(self.dropout)
+        if self.watch not in ("logloss", "error"):
+            raise ValueError(f"watch must be 'logloss' or 'error', got {self.watch!r}")
+
+
+@dataclass(frozen=True)
+class TrainedNetwork:
+    """A trained network and its history, one entry per epoch run; epochs are counted from 1."""
+
+    shape: NetworkShape
+    weights: Floats
+    best_epoch: int
+    epochs_run: int
+    validation_logloss: Floats
+    validation_error: Floats
+
+    @property
+    def tables(self) -> tuple[Floats, ...]:
+        """The embedding tables, one per field; none if one-hot."""
+        return split_weights(self.shape, self.weights)[0]
+
+
+def split_weights(shape: NetworkShape, weights: Floats) -> tuple[tuple[Floats, ...], Layers]:
+    """Return views of flat weights: the tables (none if one-hot) and the dense layers."""
+    if weights.shape != (shape.parameters,):
+        raise ValueError(f"expected {shape.parameters} weights, got shape {weights.shape}")
+    tables, start = [], 0
+    for n, d in zip(shape.cardinalities, shape.dimensions or (), strict=bool(shape.dimensions)):
+        tables.append(weights[start : start + n * d].reshape(n, d))
+        start += n * d
+    return tuple(tables), split_layers(weights, _sizes(shape))
+
+
+def initial_weights(
+    shape: NetworkShape, rng: np.random.Generator, embedding_sd: float = 1.0
+) -> Floats:
+    """Draw a flat weight vector: normal tables, layers as torch's `nn.Linear` by default.
+
+    Weights and biases of a layer are uniform on -1/sqrt(inputs) to 1/sqrt(inputs).
+    """
+    weights = np.empty(shape.parameters)
+    tables, layers = split_weights(shape, weights)
+    for table in tables:
+        table[:] = rng.normal(0.0, embedding_sd, table.shape)
+    first, second = shape.hidden
+    for values, fan_in in zip(
+        layers, 3 * (shape.inputs,) + 2 * (first,) + 2 * (second,), strict=True
+    ):
+        values[:] = rng.uniform(-1.0, 1.0, values.shape) / math.sqrt(fan_in)
+    return weights
+
+
+def draw_plan(
+    rng: np.random.Generator, rows: int, epochs: int, hidden: tuple[int, int], dropout: float
+) -> Plan:
+    """Draw row orders and dropout masks; a unit is dropped with probability `dropout`.
+
+    The probability is met to the nearest 1/65536: a decision takes 16 random bits.
+    """
+    _check_dropout(dropout)
+    threshold = np.uint16(min(round(dropout * MASK_LEVELS), MASK_LEVELS - 1))
+    orders = rng.permuted(np.tile(np.arange(rows, dtype=np.int64), (epochs, 1)), axis=1)
+
+    def mask(units: int) -> Bytes:
+        # Whole 64-bit words take half the time of 16-bit draws; "<" makes all machines agree.
+        count = epochs * rows * units
+        words = rng.integers(0, 2**64 - 1, -(-count // 4), np.uint64, endpoint=True)
+        draws = words.astype("<u8", copy=False).view("<u2")[:count].reshape(epochs, rows, units)
+        return (draws >= threshold).view(np.uint8)
+
+    return Plan(orders, mask(hidden[0]), mask(hidden[1]), dropout)
+
+
+def train(
+    shape: NetworkShape,
+    weights: Floats,
+    plan: Plan,
+    training: Rows,
+    validation: Rows,
+    settings: TrainingSettings | None = None,
+) -> TrainedNetwork:
+    """Train one network from given weights, row orders and masks; no argument is changed."""
+    settings = settings or TrainingSettings()
+    data = _checked_rows(shape, training, "training", labelled=True)
+    held_out = _checked_rows(shape, validation, "validation", labelled=True)
+    _check_plan(shape, plan, data.labels.size, settings)
+    current = _checked_weights(shape, weights).copy()
+    history = np.empty((settings.epochs, 2))
+    masks = (_plain(plan.kept_first, np.uint8), _plain(plan.kept_second, np.uint8))
+    steps = Steps(
+        settings.learning_rate, settings.weight_decay, 1.0 / (1.0 - plan.dropout), settings.batch,
+        settings.patience, int(settings.watch == "error"),
+    )  # fmt: skip
+    best, best_epoch, epochs_run = fit(
+        current, _sizes(shape), data, held_out, _plain(plan.orders, np.int64), masks, steps, history
+    )
+    history = history[:epochs_run]
+    if not np.isfinite(history).all():
+        epoch = 1 + int(np.argmin(np.isfinite(history).all(axis=1)))
+        raise FloatingPointError(f"training diverged: validation loss not finite at epoch {epoch}")
+    final = best if settings.restore_best else current
+    return TrainedNetwork(
+        shape, final, best_epoch, epochs_run, history[:, 0].copy(), history[:, 1].copy()
+    )
+
+
+def predict(trained: TrainedNetwork, rows: Rows) -> Floats:
+    """Return the probability of label 1 for each row, without dropout."""
+    data = _checked_rows(trained.shape, rows, "given", labelled=False)
+    weights = _checked_weights(trained.shape, trained.weights)
+    logits = logits_of(weights, _sizes(trained.shape), data)
+    with np.errstate(over="ignore"):  # exp may overflow to inf, whose reciprocal is rightly 0
+        return 1.0 / (1.0 + np.exp(-logits))
+
+
+def _check_dropout(dropout: float) -> None:
+    if not 0.0 <= dropout < 1.0:
+        raise ValueError(f"dropout must lie in [0, 1), got {dropout}")
+
+
+def _plain(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
+    """Contiguous and writable, since the kernel would be compiled anew for any other form."""
+    return np.require(values, dtype, ["C", "W"])
+
+
+def _checked_weights(shape: NetworkShape, weights: Floats) -> Floats:
+    if weights.shape != (shape.parameters,):
+        raise ValueError(f"expected {shape.parameters} weights, got shape {weights.shape}")
+    if not np.isfinite(weights).all():
+        raise ValueError(f"weight {int(np.argmin(np.isfinite(weights)))} is not finite")
+    return _plain(weights, np.float64)
+
+
+def _check_plan(shape: NetworkShape, plan: Plan, rows: int, settings: TrainingSettings) -> None:
+    epochs, planned_rows = plan.orders.shape
+    if epochs < settings.epochs:
+        raise ValueError(f"the plan has {epochs} epochs, the settings ask for {settings.epochs}")
+    if planned_rows != rows:
+        raise ValueError(f"the plan is for {planned_rows} rows, the training data have {rows}")
+    units = (plan.kept_first.shape[2], plan.kept_second.shape[2])
+    if units != shape.hidden:
+        raise ValueError(f"the plan's masks are for hidden units {units}, not {shape.hidden}")
+    if plan.dropout != settings.dropout:
+        raise ValueError(f"the plan's dropout is {plan.dropout}, the settings' {settings.dropout}")
+
+
+def _checked_rows(shape: NetworkShape, rows: Rows, name: str, *, labelled: bool) -> Data:
+    """Rows as the kernel takes them: codes count through all fields, left-out fields removed."""
+    codes, numbers, labels = rows.codes, rows.numbers, rows.labels
+    count = codes.shape[0]
+    if count == 0 or codes.shape[1:] != (len(shape.cardinalities),):
+        raise ValueError(f"{name} rows: codes {codes.shape}, {len(shape.cardinalities)} fields")
+    if not np.issubdtype(codes.dtype, np.integer):
+        raise TypeError(f"{name} rows: codes must be integers, got {codes.dtype}")
+    outside = np.argwhere((codes < 0) | (codes >= np.array(shape.cardinalities, dtype=np.int64)))
+    if outside.size:
+        row, field = outside[0]
+        raise ValueError(
+            f"{name} rows: code {codes[row, field]} of field {field} in row {row} is not in "
+            f"0..{shape.cardinalities[field] - 1}"
+        )
+    if numbers.shape != (count, shape.numeric):
+        raise ValueError(f"{name} rows: numbers {numbers.shape}, not {(count, shape.numeric)}")
+    if not np.isfinite(numbers).all():
+        row, column = np.argwhere(~np.isfinite(numbers))[0]
+        raise ValueError(f"{name} rows: numeric input {column} in row {row} is not finite")
+    labels = np.zeros(count) if not labelled else labels
+    if labels is None or labels.shape != (count,):
+        raise ValueError(f"{name} rows: {count} labels are needed")
+    wrong = np.flatnonzero((labels != 0) & (labels != 1))
+    if wrong.size:
+        raise ValueError(f"{name} rows: label {labels[wrong[0]]} in row {wrong[0]} is not 0 or 1")
+    used = np.array(shape.columns, dtype=np.int64) > 0
+    sizes = np.array(shape.cardinalities, dtype=np.int64)
+    reach = codes.max(axis=0)[used].astype(np.int64) + 1
+    through = (codes.astype(np.int64) + np.cumsum(sizes * used) - sizes)[:, used]
+    return Data(
+        _plain(through, np.int64), _plain(numbers, np.float64), labels.astype(np.float64), reach
+    )
+
+
+def _sizes(shape: NetworkShape) -> Sizes:
+    pairs = [(n, d) for n, d in zip(shape.cardinalities, shape.columns, strict=True) if d > 0]
+    fields = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    n, d = fields[:, 0].copy(), fields[:, 1].copy()
+    return Sizes(n, d, shape.dimensions is None, shape.numeric, *shape.hidden)

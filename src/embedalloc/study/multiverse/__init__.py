@@ -1,0 +1,1 @@
+"""How far the findings reach: every open choice varied, and the regret of every rule."""

@@ -1,0 +1,132 @@
+"""Runs of the multiverse for the heart-disease study: its own training, metrics and claims."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from embedalloc.streams import stream
+from embedalloc.study.claims.finding import Finding
+from embedalloc.study.claims.heart import RIVALS, paired_findings
+from embedalloc.study.claims.ledger import Claim
+from embedalloc.study.heart.metrics import score
+from embedalloc.study.heart.paired import compare, split_differences
+from embedalloc.study.heart.patients import read_patients
+from embedalloc.study.heart.splits import run_splits
+from embedalloc.study.multiverse.space import (
+    Point,
+    Space,
+    followed,
+    outcome_frame,
+    outcome_rows,
+    until_settled,
+)
+from embedalloc.study.workflow.cells import heart_cell
+
+Findings = dict[str, dict[str, Finding]]
+#: Resamples of the splits that show how steady an outcome is.
+RESAMPLES = 100
+
+
+def run_heart_points(
+    space: Space,
+    chosen: Sequence[Point],
+    claims: Mapping[str, Claim],
+    data: str | Path,
+    *,
+    block: Mapping[str, Any],
+    splits: int,
+    at_most: int,
+) -> pd.DataFrame:
+    """Return the outcomes of some points of the heart-disease study.
+
+    Parameters
+    ----------
+    space, chosen, claims
+        Open choices, the points to run, and the ledger's claims by id.
+    data
+        The heart-disease files, as in `embedalloc.study.heart.patients.read_patients`.
+    block
+        The study's block of the configuration.
+    splits, at_most
+        Splits of the patients for a point at first, and the most that it may take to settle; see
+        `Point.most`.
+    """
+    size = {"splits": splits, "at_most": at_most}
+    rows = [run_heart_point(space, point, claims, data, block=block, **size) for point in chosen]
+    return outcome_frame(row for each in rows for row in each)
+
+
+def run_heart_point(
+    space: Space,
+    point: Point,
+    claims: Mapping[str, Claim],
+    data: str | Path,
+    *,
+    block: Mapping[str, Any],
+    splits: int,
+    at_most: int,
+) -> list[dict[str, Any]]:
+    """Return the outcome rows of one point; see `run_heart_points`."""
+    most = point.most(splits, at_most)
+    size = {"splits": most, "splits_per_job": splits}
+    heart = space.block(block, point.setting) | size
+    zeros = heart["cholesterol_zero_is_missing"]
+    patients = read_patients(data, cholesterol_zero_is_missing=zeros)
+    readings = space.readings(point.setting)
+
+    def simulate(part: int) -> tuple[pd.DataFrame, ...]:
+        return score_splits(patients, {"seed": point.seed, "heart": heart}, part, readings)
+
+    def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
+        found, *again = (
+            followed(space, point, claims, each)
+            for each in resampled_findings(*tables, seed=point.seed)
+        )
+        steadiness = {
+            name: share_of_same_outcomes(claims[name], each, [other[name][1] for other in again])
+            for name, (_, each) in found.items()
+        }
+        return outcome_rows(space, point, claims, found, steadiness, count)
+
+    return until_settled(simulate, decide, splits, most)
+
+
+def share_of_same_outcomes(claim: Claim, finding: Finding, others: Sequence[Finding]) -> float:
+    """Return the share of other findings that decide the claim as the first does."""
+    outcome = claim.outcome(finding)
+    return sum(claim.outcome(other) == outcome for other in others) / len(others)
+
+
+def score_splits(
+    patients: pd.DataFrame, config: Mapping[str, Any], part: int, readings: Sequence[str]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the scores of the models that the readings look at, and their splits.
+
+    Other models are not trained. The cardinality heuristic goes by that name in either reading.
+    """
+    heuristic = "cardinality_per_dimension" if "per_dimension" in readings else "cardinality"
+    rivals = next(rivals for tries, rivals in RIVALS.items() if tries in readings)
+    models = ["proposed", *(heuristic if each == "cardinality" else each for each in rivals)]
+    trained, splits, _ = run_splits(patients, **heart_cell(config, part), models=models)
+    scores, _ = score(trained, splits, patients, models)
+    return scores.assign(model=scores["model"].replace(heuristic, "cardinality")), splits
+
+
+def resampled_findings(
+    scores: pd.DataFrame, splits: pd.DataFrame, *, seed: int
+) -> Iterator[Findings]:
+    """Yield the findings on the paired comparison of Table 1, then those of resampled splits."""
+    first = splits.iloc[0]
+    sizes = {
+        "test": (len(first["test"]), len(first["training"]) + len(first["validation"])),
+        "validation": (len(first["validation"]), len(first["training"])),
+    }
+    rivals, differences = split_differences(scores)
+    yield paired_findings(compare(rivals, differences, **sizes))
+    rng = stream(seed, "multiverse", "heart", "resamples")
+    count = len(differences)
+    for _ in range(RESAMPLES):
+        drawn = differences[rng.integers(count, size=count)]
+        yield paired_findings(compare(rivals, drawn, **sizes))

@@ -1,0 +1,352 @@
+"""The multiverse: all settings that the paper leaves open, and points of that space.
+
+`workflow/multiverse.yaml` lists the open choices with their plausible values. A setting takes one
+value of each. Four kinds of points are computed: the default setting, every single change of it,
+every pair of changes where that is not too much, and random draws, some of them again with another
+seed to show the noise of a verdict itself.
+"""
+
+import copy
+import itertools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from embedalloc.streams import stream
+from embedalloc.study.claims.finding import Finding
+from embedalloc.study.claims.ledger import Claim
+from embedalloc.study.claims.verdicts import OUTCOMES as CLAIM_OUTCOMES
+from embedalloc.study.workflow.tables import Column, Contract, TableError
+
+#: An outcome is settled where resamples of its replications give a repetition at least this chance
+#: of the same outcome.
+SETTLED = 0.95
+KINDS = ("default", "single", "pair", "draw")
+#: Kinds of points that take more replications until they are settled. A change of the default has
+#: the first ones only, and is evidence where these settle it.
+GROWING = ("default", "draw")
+#: Value of each choice by the choice's name.
+Setting = Mapping[str, str]
+
+OUTCOMES = Contract(
+    "multiverse_outcomes",
+    {
+        "experiment": Column("text", "part of the study"),
+        "kind": Column("text", "default, one or two changes of it, or random draw", values=KINDS),
+        "number": Column("integer", "number within its kind", low=0),
+        "repeat": Column("integer", "0, or 1 for the run with another seed", low=0, high=1),
+        "seed": Column("integer", "seed of the simulation", low=0),
+        "replications": Column("integer", "replications or splits behind the outcome", low=1),
+        "setting": Column("text", "value of every choice, as JSON"),
+        "changes": Column("integer", "choices that differ from the default", low=0),
+        "claim": Column("text", "id of the claim in workflow/claims.yaml"),
+        "reading": Column("text", "reading under which it is decided"),
+        "outcome": Column("text", "by the claim's own rule", values=CLAIM_OUTCOMES),
+        "steadiness": Column(
+            "number", "chance of the same outcome again, by resamples", low=0.0, high=1.0
+        ),
+        "estimate": Column("number", "the deciding statistic", may_be_missing=True),
+        "low": Column("number", "lower end of its 95 % interval", may_be_missing=True),
+        "high": Column("number", "upper end of its 95 % interval", may_be_missing=True),
+    },
+    key=("experiment", "kind", "number", "repeat", "claim"),
+)
+
+
+class SpaceError(TableError):
+    """An entry of workflow/multiverse.yaml is wrong."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One open choice.
+
+    Attributes
+    ----------
+    name, asks
+        Its name, and what is left open.
+    default
+        Label of the default value.
+    options
+        Label of each value, with the settings that it makes: path in the block, then value.
+        Readings make none.
+    reading
+        Whether the values name readings instead.
+    """
+
+    name: str
+    asks: str
+    default: str
+    options: Mapping[str, Mapping[str, Any]]
+    reading: bool
+
+
+@dataclass(frozen=True)
+class Space:
+    """The open choices of one experiment and the claims whose outcome is followed."""
+
+    experiment: str
+    claims: tuple[str, ...]
+    choices: tuple[Choice, ...]
+
+    @property
+    def default(self) -> dict[str, str]:
+        """The default setting."""
+        return {choice.name: choice.default for choice in self.choices}
+
+    def singles(self) -> list[dict[str, str]]:
+        """Return every setting that differs from the default in one choice."""
+        return [
+            self.default | {choice.name: label}
+            for choice in self.choices
+            for label in choice.options
+            if label != choice.default
+        ]
+
+    def pairs(self) -> list[dict[str, str]]:
+        """Return every setting that differs from the default in two choices."""
+        return [
+            one | {name: other[name]}
+            for one, other in itertools.combinations(self.singles(), 2)
+            for name in self.changes(other)
+            if name not in self.changes(one)
+        ]
+
+    def draw(self, seed: int, number: int) -> dict[str, str]:
+        """Draw a setting: every value of every choice is equally likely."""
+        rng = stream(seed, "multiverse", self.experiment, number)
+        return {
+            choice.name: list(choice.options)[int(rng.integers(len(choice.options)))]
+            for choice in self.choices
+        }
+
+    def changes(self, setting: Setting) -> list[str]:
+        """Return the choices in which a setting differs from the default."""
+        return [name for name, label in self.default.items() if setting[name] != label]
+
+    def readings(self, setting: Setting) -> list[str]:
+        """Return the readings that a setting takes."""
+        return [setting[choice.name] for choice in self.choices if choice.reading]
+
+    def block(self, block: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+        """Return the experiment's block of the configuration with the setting's values."""
+        changed = copy.deepcopy(dict(block))
+        for choice in self.choices:
+            for path, value in choice.options[setting[choice.name]].items():
+                place = f"{self.experiment}.{path}"
+                _put(changed, path.split("."), value, place)
+        return changed
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run: a setting and the seed of its simulation."""
+
+    kind: str
+    number: int
+    repeat: int
+    seed: int
+    setting: dict[str, str]
+
+    def most(self, replications: int, at_most: int) -> int:
+        """Return the most replications of the point, from those at first and those at most."""
+        return at_most if self.kind in GROWING else replications
+
+
+def read_spaces(path: str | Path) -> dict[str, Space]:
+    """Read the open choices of every experiment."""
+    content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    return {
+        experiment: Space(
+            experiment,
+            tuple(entry["claims"]),
+            tuple(
+                _read_choice(name, choice, f"{path}: {experiment}.{name}")
+                for name, choice in entry["choices"].items()
+            ),
+        )
+        for experiment, entry in content.items()
+    }
+
+
+def _read_choice(name: str, entry: Mapping[str, Any], place: str) -> Choice:
+    if sum(kind in entry for kind in ("key", "options", "reading")) != 1:
+        raise SpaceError(f"{place}: give one of key, options and reading")
+    options: dict[str, Mapping[str, Any]]
+    if "options" in entry:
+        options = {label_of(label): settings for label, settings in entry["options"].items()}
+    else:
+        key = entry.get("key")
+        options = {label_of(v): {key: v} if key else {} for v in entry["values"]}
+    default = label_of(entry["default"])
+    if default not in options or len(options) < 2:
+        raise SpaceError(f"{place}: {default!r} must be one of at least two values")
+    return Choice(name, entry["asks"], default, options, "reading" in entry)
+
+
+def label_of(value: Any) -> str:
+    """Return a value as it is written in tables and figures."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return "/".join(map(label_of, value))
+    return f"{value:,.6g}" if isinstance(value, (int, float)) else str(value)
+
+
+def _put(node: Any, path: Sequence[str | int], value: Any, place: str) -> None:
+    """Set the value at a path; * stands for every entry, and a list is dealt out to them."""
+    step, rest = path[0], path[1:]
+    if step == "*":
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        values = value if isinstance(value, list) else [value] * len(keys)
+        for key, each in zip(keys, values, strict=True):
+            _put(node, [key, *rest], each, place)
+    elif step not in (node if isinstance(node, dict) else range(len(node))):
+        raise SpaceError(f"{place}: the configuration has no {step!r}")
+    elif rest:
+        _put(node[step], rest, value, place)
+    else:
+        node[step] = value
+
+
+def points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -> list[Point]:
+    """Return all runs of one experiment; more draws only add to the end of the list.
+
+    The default and its changes share the configuration's seed, so that only the change
+    makes a difference. Every draw has a seed of its own.
+
+    Parameters
+    ----------
+    space, seed
+        Open choices and the configuration's seed.
+    pairs
+        Whether every pair of changes is run.
+    draws
+        Number of random settings.
+    repeated
+        Number of draws, the first ones, that run again with another seed, as the default does.
+    """
+
+    def other(*parts: str | int) -> int:
+        return int(stream(seed, "multiverse", space.experiment, *parts).integers(2**31))
+
+    found = [Point("default", 0, 0, seed, space.default)]
+    found.append(Point("default", 0, 1, other("default", 1), space.default))
+    found += [Point("single", i, 0, seed, each) for i, each in enumerate(space.singles())]
+    if pairs:
+        found += [Point("pair", i, 0, seed, each) for i, each in enumerate(space.pairs())]
+    for number in range(draws):
+        setting = space.draw(seed, number)
+        times = 2 if number < repeated else 1
+        found += [Point("draw", number, k, other("draw", number, k), setting) for k in range(times)]
+    return found
+
+
+def written(setting: Setting) -> str:
+    """Return a setting as JSON."""
+    return json.dumps(dict(setting), ensure_ascii=False)
+
+
+def plain(chosen: Iterable[Point]) -> list[dict[str, Any]]:
+    """Return points as plain values, for the parameters of a job."""
+    return [asdict(point) for point in chosen]
+
+
+def followed(
+    space: Space,
+    point: Point,
+    claims: Mapping[str, Claim],
+    found: Mapping[str, Mapping[str, Finding]],
+) -> dict[str, tuple[str, Finding]]:
+    """Return for each followed claim the reading that the point takes, and what was found."""
+    readings = space.readings(point.setting)
+    taken = {name: reading_of(claims[name], readings) for name in space.claims}
+    return {name: (reading, found[name][reading]) for name, reading in taken.items()}
+
+
+def outcome_rows(
+    space: Space,
+    point: Point,
+    claims: Mapping[str, Claim],
+    found: Mapping[str, tuple[str, Finding]],
+    steadiness: Mapping[str, float],
+    replications: int,
+) -> list[dict[str, Any]]:
+    """Decide the followed claims by their own rules, from reading and finding of each."""
+    about = {
+        "experiment": space.experiment,
+        "kind": point.kind,
+        "number": point.number,
+        "repeat": point.repeat,
+        "seed": point.seed,
+        "replications": replications,
+        "setting": written(point.setting),
+        "changes": len(space.changes(point.setting)),
+    }
+    return [
+        about
+        | {
+            "claim": name,
+            "reading": reading,
+            "outcome": claims[name].outcome(finding),
+            "steadiness": steadiness[name],
+            "estimate": float(finding.estimate),
+            "low": float("nan") if finding.low is None else float(finding.low),
+            "high": float("nan") if finding.high is None else float(finding.high),
+        }
+        for name, (reading, finding) in found.items()
+    ]
+
+
+def until_settled(
+    simulate: Callable[[int], tuple[pd.DataFrame, ...]],
+    decide: Callable[[Sequence[pd.DataFrame], int], list[dict[str, Any]]],
+    replications: int,
+    at_most: int,
+) -> list[dict[str, Any]]:
+    """Return a point's outcome rows with as many replications as settle them.
+
+    Parameters
+    ----------
+    simulate
+        Tables of one part of the replications, by its number.
+    decide
+        Outcome rows from these tables of all parts, and the number of replications in them.
+    replications, at_most
+        Replications of a part: one part at first, then twice as many as before until every
+        outcome is settled, and the most replications that there are.
+    """
+    parts: list[tuple[pd.DataFrame, ...]] = []
+    count = replications
+    while True:
+        parts += [simulate(part) for part in range(len(parts), -(-count // replications))]
+        tables = [pd.concat(each, ignore_index=True) for each in zip(*parts, strict=True)]
+        rows = decide(tables, count)
+        if count >= at_most or all(row["steadiness"] >= SETTLED for row in rows):
+            return rows
+        count = min(2 * count, at_most)
+
+
+def settled(outcomes: pd.DataFrame) -> "pd.Series[bool]":
+    """Return which outcomes are settled."""
+    return outcomes["steadiness"] >= SETTLED
+
+
+def reading_of(claim: Claim, readings: Iterable[str]) -> str:
+    """Return the claim's reading that a setting takes; a claim with one reading has no choice."""
+    if len(claim.readings) == 1:
+        return next(iter(claim.readings))
+    taken = [reading for reading in readings if reading in claim.readings]
+    if len(taken) != 1:
+        raise SpaceError(f"{claim.id}: no choice says which of {list(claim.readings)} is meant")
+    return taken[0]
+
+
+def outcome_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return outcome rows as a table of the contract `OUTCOMES`."""
+    return pd.DataFrame(list(rows))[list(OUTCOMES.columns)]

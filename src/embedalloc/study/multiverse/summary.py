@@ -1,0 +1,357 @@
+"""What the multiverse says of each claim: how often it holds, what decides and overturns it."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from embedalloc.study.claims.ledger import Claim
+from embedalloc.study.claims.verdicts import OUTCOMES as CLAIM_OUTCOMES
+from embedalloc.study.multiverse.space import SETTLED, Space, settled
+from embedalloc.study.workflow.tables import Column, Contract
+
+#: Outcomes as numbers, where one number is needed.
+SCORES = {"holds": 1.0, "partly": 0.5, "fails": 0.0}
+
+
+def _share(meaning: str, *, may_be_missing: bool = False) -> Column:
+    return Column("number", meaning, low=0.0, high=1.0, may_be_missing=may_be_missing)
+
+
+SHARES = Contract(
+    "multiverse_shares",
+    {
+        "claim": Column("text", "id of the claim in workflow/claims.yaml"),
+        "experiment": Column("text", "part of the study"),
+        "statement": Column("text", "the claim in our words"),
+        "default": Column("text", "outcome at the default setting", values=CLAIM_OUTCOMES),
+        "default_settled": Column("flag", "whether that outcome is settled"),
+        "draws": Column("integer", "random settings", low=1),
+        "settled": Column("integer", "of those, with a settled outcome", low=0),
+        "share": _share("settings in which it holds"),
+        "low": _share("Wilson's 95 % interval"),
+        "high": _share("Wilson's 95 % interval"),
+        "partly": _share("settings in which it holds or partly holds"),
+        "partly_low": _share("Wilson's 95 % interval"),
+        "partly_high": _share("Wilson's 95 % interval"),
+        "repetitions": Column("integer", "runs repeated with another seed", low=1),
+        "same": _share("of those, with the same outcome"),
+        "settled_repetitions": Column("integer", "repeated runs that are settled twice", low=0),
+        "same_settled": _share("of those, with the same outcome", may_be_missing=True),
+        "singles": Column("integer", "single changes of the default", low=1),
+        "settled_singles": Column("integer", "of those, with a settled outcome", low=0),
+        "overturning": Column("integer", "of those, with another one than the default", low=0),
+        "pairs": Column("integer", "pairs of changes, 0 where they were not run", low=0),
+        "settled_pairs": Column("integer", "of those, with a settled outcome", low=0),
+        "overturning_pairs": Column(
+            "integer", "of those, with another one than the default", low=0
+        ),
+        "fewest": Column("integer", "fewest changes with another settled outcome, or 0", low=0),
+        "overturned_by": Column("text", "those changes, with the outcome"),
+    },
+    key=("claim",),
+)
+EFFECTS = Contract(
+    "multiverse_choices",
+    {
+        "claim": Column("text", "id of the claim in workflow/claims.yaml"),
+        "experiment": Column("text", "part of the study"),
+        "choice": Column("text", "open choice"),
+        "value": Column("text", "one of its values"),
+        "is_default": Column("flag", "whether that is the default"),
+        "draws": Column("integer", "random settings with that value", low=0),
+        "share": _share("of those, with the claim holding", may_be_missing=True),
+        "low": _share("Wilson's 95 % interval", may_be_missing=True),
+        "high": _share("Wilson's 95 % interval", may_be_missing=True),
+        "score": _share("mean outcome: holds 1, partly ½, fails 0", may_be_missing=True),
+        "variance_share": _share("of the outcome, explained by the choice", may_be_missing=True),
+    },
+    key=("claim", "choice", "value"),
+)
+
+
+def wilson(successes: int, trials: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share."""
+    z = 1.959963984540054
+    share = successes / trials
+    middle = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
+    half = (
+        z / (1 + z**2 / trials) * math.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
+    )
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def shares(
+    outcomes: pd.DataFrame, spaces: Mapping[str, Space], claims: Mapping[str, Claim]
+) -> pd.DataFrame:
+    """Return one row per followed claim, in the order of the paper."""
+    rows = []
+    for experiment, space in spaces.items():
+        for claim in space.claims:
+            mine = outcomes[outcomes["claim"] == claim]
+            drawn = _first(mine, "draw")
+            held = int((drawn["outcome"] == "holds").sum())
+            partly = int(drawn["outcome"].isin(["holds", "partly"]).sum())
+            low, high = wilson(held, len(drawn))
+            partly_low, partly_high = wilson(partly, len(drawn))
+            default = _first(mine, "default")
+            rows.append(
+                {
+                    "claim": claim,
+                    "experiment": experiment,
+                    "statement": claims[claim].statement,
+                    "default": str(default["outcome"].iloc[0]),
+                    "default_settled": bool(settled(default).iloc[0]),
+                    "draws": len(drawn),
+                    "settled": int(settled(drawn).sum()),
+                    "share": held / len(drawn),
+                    "low": low,
+                    "high": high,
+                    "partly": partly / len(drawn),
+                    "partly_low": partly_low,
+                    "partly_high": partly_high,
+                    **_repetitions(mine),
+                    **_overturns(mine, space),
+                }
+            )
+    return pd.DataFrame(rows)[list(SHARES.columns)]
+
+
+def _first(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the runs of one kind without their repetitions."""
+    return rows[(rows["kind"] == kind) & (rows["repeat"] == 0)]
+
+
+def _repetitions(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return how often a repeated run has the outcome of the first, and a settled one has it."""
+    first = rows[rows["repeat"] == 0].set_index(["kind", "number"])
+    again = rows[rows["repeat"] > 0].set_index(["kind", "number"])
+    first = first.loc[again.index]
+    same = again["outcome"] == first["outcome"]
+    twice = settled(first) & settled(again)
+    return {
+        "repetitions": len(same),
+        "same": float(same.mean()),
+        "settled_repetitions": int(twice.sum()),
+        "same_settled": float(same[twice].mean()) if twice.any() else math.nan,
+    }
+
+
+def _overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
+    """Return the smallest changes of the default seen to change the outcome.
+
+    Single changes first; where none of them does, pairs, and else the draws with the fewest
+    changes. An outcome that is not settled does not count: chance may have made it.
+    """
+    default = _first(rows, "default")["outcome"].iloc[0]
+    runs = {kind: _first(rows, kind) for kind in ("single", "pair", "draw")}
+    firm = {kind: mine[settled(mine)] for kind, mine in runs.items()}
+    other = {kind: mine[mine["outcome"] != default] for kind, mine in firm.items()}
+    overturning = next((mine for mine in other.values() if len(mine)), other["draw"])
+    fewest = int(overturning["changes"].min()) if len(overturning) else 0
+    smallest = overturning[overturning["changes"] == fewest]
+    words = [
+        f"{_change_words(json.loads(row['setting']), space)} ({row['outcome']})"
+        for row in smallest.to_dict("records")
+    ]
+    return {
+        "singles": len(runs["single"]),
+        "settled_singles": len(firm["single"]),
+        "overturning": len(other["single"]),
+        "pairs": len(runs["pair"]),
+        "settled_pairs": len(firm["pair"]),
+        "overturning_pairs": len(other["pair"]),
+        "fewest": fewest,
+        "overturned_by": "; ".join(words),
+    }
+
+
+def _change_words(setting: Mapping[str, str], space: Space) -> str:
+    return ", ".join(f"{name} {setting[name]}" for name in space.changes(setting))
+
+
+def effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.DataFrame:
+    """Return the share of holding settings by value of each choice, and what the choice explains.
+
+    Choices are drawn independently of each other, so the main effects do not borrow from one
+    another and a one-way decomposition serves for each.
+    """
+    rows = []
+    for experiment, space in spaces.items():
+        for claim in space.claims:
+            drawn = _first(outcomes[outcomes["claim"] == claim], "draw")
+            settings = pd.DataFrame([json.loads(text) for text in drawn["setting"]])
+            scores = drawn["outcome"].map(SCORES).reset_index(drop=True)
+            held = (drawn["outcome"] == "holds").reset_index(drop=True)
+            for choice in space.choices:
+                explained = variance_share(scores, settings[choice.name])
+                for value in choice.options:
+                    here = settings[choice.name] == value
+                    mine = held[here]
+                    ends = wilson(int(mine.sum()), len(mine)) if len(mine) else (math.nan,) * 2
+                    rows.append(
+                        {
+                            "claim": claim,
+                            "experiment": experiment,
+                            "choice": choice.name,
+                            "value": value,
+                            "is_default": value == choice.default,
+                            "draws": len(mine),
+                            "share": float(mine.mean()) if len(mine) else math.nan,
+                            "low": ends[0],
+                            "high": ends[1],
+                            "score": float(scores[here].mean()) if len(mine) else math.nan,
+                            "variance_share": explained,
+                        }
+                    )
+    return pd.DataFrame(rows)[list(EFFECTS.columns)]
+
+
+def variance_share(scores: "pd.Series[float]", groups: "pd.Series[str]") -> float:
+    """Return the share of the variance between groups, without what chance alone would give (ε²).
+
+    Nan where the scores do not vary; never below 0.
+    """
+    total = float(((scores - scores.mean()) ** 2).sum())
+    means = scores.groupby(groups).transform("mean")
+    within = float(((scores - means) ** 2).sum())
+    count = groups.nunique()
+    freedom = len(scores) - count
+    if total == 0 or freedom < 1:
+        return math.nan
+    return max(0.0, (total - within - (count - 1) * within / freedom) / total)
+
+
+def share_words(table: pd.DataFrame) -> dict[str, str]:
+    """Return for each followed claim how often it holds, in a few words."""
+    return {
+        row["claim"]: (
+            f"holds in {100 * row['share']:.0f} % of {row['draws']} settings "
+            f"({100 * row['low']:.0f} to {100 * row['high']:.0f} %){_unsettled_words(row)}"
+        )
+        for row in table.to_dict("records")
+    }
+
+
+def _unsettled_words(row: Mapping[Any, Any]) -> str:
+    unsettled = row["draws"] - row["settled"]
+    return f", {unsettled} of them unsettled" if unsettled else ""
+
+
+def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
+    """Return the page: shares, what overturns the default, and what decides."""
+    lines = [
+        "# How far the findings reach",
+        "",
+        "Every choice that the paper leaves open takes one of its plausible values "
+        "(`workflow/multiverse.yaml`), all equally likely and independent of each other; each "
+        "setting goes through the experiment's own simulation and the claim's own rule "
+        "(`workflow/claims.yaml`). Shares are of the settings, with Wilson's 95 % interval. A "
+        "setting takes more and more replications until its outcomes are settled, that is, until "
+        "by resamples of its replications a repetition has the same outcome in "
+        f"{100 * SETTLED:.0f} % of cases; what the most replications of the configuration do not "
+        "settle lies close to a threshold, and counts in the shares as it came out. “Same again” "
+        "says how many runs with another seed have the same outcome, in brackets where both runs "
+        "are settled.",
+        "",
+        "| claim | default | holds in | holds or partly | settled | same again |",
+        "|---|---|---|---|---|---|",
+    ]
+    rows = table.to_dict("records")
+    for row in rows:
+        lines.append(
+            f"| {row['statement']} (`{row['claim']}`) | {_default(row)} | "
+            f"{_percent(row, 'share', 'low', 'high')} | "
+            f"{_percent(row, 'partly', 'partly_low', 'partly_high')} | "
+            f"{row['settled']} of {row['draws']} | {_again_words(row)} |"
+        )
+    lines += [
+        "",
+        "## What overturns the default",
+        "",
+        "The smallest change of the default setting seen to give another outcome. Changes take no "
+        "further replications, so fewer are settled, and only settled ones count.",
+        "",
+        "| claim | default | smallest change |",
+        "|---|---|---|",
+    ]
+    lines += [f"| `{row['claim']}` | {_default(row)} | {overturn_words(row)} |" for row in rows]
+    lines += [
+        "",
+        "## What decides",
+        "",
+        "For each claim the choices that explain at least a tenth of its outcome (holds 1, partly "
+        "½, fails 0): share of the variance between their values beyond chance, and in brackets "
+        "the mean outcome with each value. Draws are not balanced, so a choice that does not "
+        "matter can seem to explain a few per cent.",
+        "",
+        "| claim | choices, most important first |",
+        "|---|---|",
+    ]
+    for claim, values in choices.groupby("claim", sort=False):
+        lines.append(f"| `{claim}` | {_deciding_words(values)} |")
+    return "\n".join([*lines, ""])
+
+
+def _percent(row: Mapping[Any, Any], share: str, low: str, high: str) -> str:
+    return f"{100 * row[share]:.0f} % ({100 * row[low]:.0f} to {100 * row[high]:.0f})"
+
+
+def _default(row: Mapping[Any, Any]) -> str:
+    return str(row["default"]) + ("" if row["default_settled"] else ", unsettled")
+
+
+def _again_words(row: Mapping[Any, Any]) -> str:
+    words = f"{row['same'] * row['repetitions']:.0f} of {row['repetitions']}"
+    if row["settled_repetitions"]:
+        same = row["same_settled"] * row["settled_repetitions"]
+        words += f" ({same:.0f} of {row['settled_repetitions']})"
+    return words
+
+
+#: Changes that overturn a claim are shown up to this many.
+SHOWN = 12
+
+
+def overturn_words(row: Mapping[Any, Any]) -> str:
+    """Return the smallest change that overturns the default outcome, in words."""
+    if not row["default_settled"]:
+        return "the default itself is not settled"
+    changes = row["overturned_by"].split("; ")
+    shown = "; ".join(changes[:SHOWN])
+    if len(changes) > SHOWN:
+        shown += f"; and {len(changes) - SHOWN} more"
+    singles = f"{row['settled_singles']} settled single changes ({row['singles']} in all)"
+    if row["overturning"]:
+        return f"{row['overturning']} of {singles}: {shown}"
+    none = f"none of {singles}"
+    pairs = f"{row['settled_pairs']} settled pairs ({row['pairs']} in all)"
+    if row["overturning_pairs"]:
+        return f"{none}; {row['overturning_pairs']} of {pairs}: {shown}"
+    if row["pairs"]:
+        none += f" and none of {pairs}"
+    if not row["fewest"]:
+        return f"{none}, and no settled draw"
+    return f"{none}; a draw with {row['fewest']} changes: {shown}"
+
+
+def _deciding_words(rows: pd.DataFrame, most: int = 3) -> str:
+    parts: list[str] = []
+    by_choice = rows.drop_duplicates("choice").sort_values(
+        "variance_share", ascending=False, kind="stable"
+    )
+    for choice, explained in zip(by_choice["choice"], by_choice["variance_share"], strict=True):
+        if math.isnan(explained) or explained < 0.1 or len(parts) == most:
+            break
+        values = rows[(rows["choice"] == choice) & (rows["draws"] > 0)]
+        each = ", ".join(
+            f"{value}: {score:.2f}"
+            for value, score in zip(values["value"], values["score"], strict=True)
+        )
+        parts.append(f"{choice} {100 * explained:.0f} % ({each})")
+    if not parts:
+        varies = rows["variance_share"].notna().any()
+        return "no single one" if varies else "always the same outcome"
+    return "; ".join(parts)

@@ -1,0 +1,1 @@
+"""The report page and what the README takes from it."""

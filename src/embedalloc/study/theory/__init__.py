@@ -1,0 +1,1 @@
+"""Section 2: the statements about approximation, estimation, generalisation and allocation."""

@@ -1,0 +1,1 @@
+"""What every job of the workflow shares: settings, tables, files, logs, code as input, style."""

@@ -1,0 +1,61 @@
+"""What every workflow script does around its work: a log, and errors in plain words."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+from embedalloc.study.workflow.tables import TableError
+
+
+@contextmanager
+def job(log_path: str | Path) -> Iterator[None]:
+    """Send what the work prints to the log and end it with the time it took.
+
+    A file that cannot be trusted, or cannot be written, ends the job with one line that names
+    it; any other error keeps its traceback, in the log too. The work ends with the workflow.
+    """
+    _end_with_parent()
+    try:
+        with _logged(Path(log_path)):
+            yield
+    except OSError as error:
+        # Of the log itself.
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+@contextmanager
+def _logged(path: Path) -> Iterator[None]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    started, started_cpu = time.perf_counter(), time.process_time()
+    with path.open("w", encoding="utf-8") as log:
+        try:
+            with redirect_stdout(log), redirect_stderr(log):
+                yield
+        except (TableError, OSError) as error:
+            # Not only to the log, which may be on a full disk.
+            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {error}", file=log)
+            raise SystemExit(1) from None
+        seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
+        print(f"done in {seconds:.1f} s, {cpu:.2f} s of CPU time", file=log)
+
+
+def _end_with_parent(interval: float = 0.5) -> None:
+    """End this process soon after the one that started it.
+
+    A workflow that was killed leaves its jobs behind; they must not write beside those that the
+    next run starts.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(interval)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

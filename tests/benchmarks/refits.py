@@ -1,0 +1,95 @@
+"""Experiment 3, one replication: all budgets, rules and leftovers, beside a refit for each.
+
+The peer decomposes, builds the design matrix of all rows and solves anew for every allocation.
+Both see the same draws and choose dimensions by the same rules.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from embedalloc.arrays import Floats
+from embedalloc.rules import cardinality, equal, proposed, spectral_mass
+from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
+from embedalloc.streams import stream
+from embedalloc.study import exp3
+from embedalloc.study.exp3_sample import Sample, draw_samples
+from tests.benchmarks.literal import exp3_errors_by_formula
+from tests.benchmarks.measure import OURS, Case, Contestant, require_close
+
+Settings = Mapping[str, Any]
+#: Two ways to solve the same normal equations.
+TOLERANCE = 1e-7
+ERRORS = ("risk", "test_mse", "risk_known")
+SEED = 1
+
+
+def cases(cell: Settings) -> list[Case]:
+    """Return the comparison at one sample size."""
+    observations, peers = cell["observations"], cell["peer_replications"]
+    return [
+        Case(
+            "exp3",
+            observations,
+            [
+                Contestant(OURS, lambda: ours(cell), cell["replications"]),
+                Contestant("refits", lambda: refits(cell), peers),
+            ],
+            agree,
+        )
+    ]
+
+
+def ours(cell: Settings) -> Floats:
+    """Return all errors of the replications, as the study computes them."""
+    performance, _ = exp3.simulate(
+        cell["settings"],
+        seed=SEED,
+        observations=cell["observations"],
+        budgets=cell["budgets"],
+        first=0,
+        last=cell["replications"],
+    )
+    return performance[list(ERRORS)].to_numpy()
+
+
+def refits(cell: Settings) -> Floats:
+    """Return the errors of the first few replications, with a fit per allocation."""
+    observations = cell["observations"]
+    rngs = [stream(SEED, "exp3", observations, r) for r in range(cell["peer_replications"])]
+    samples = draw_samples(cell["settings"], observations, rngs)
+    ridge = cell["settings"]["ridge"]
+    return np.array(
+        [
+            list(exp3_errors_by_formula(sample, dimensions, ridge).values())
+            for sample in samples
+            for dimensions in _chosen(sample, cell)
+        ]
+    )
+
+
+def _chosen(sample: Sample, cell: Settings) -> Iterator[tuple[int, ...]]:
+    """Yield the dimensions for each budget, rule and leftover, in the order of the study."""
+    predictors = cell["settings"]["predictors"]
+    sizes = [predictor["cardinality"] for predictor in predictors]
+    caps = [predictor["latent_rank"] for predictor in predictors]
+    for budget in cell["budgets"]:
+        tails = [spectral_tails(singular_values(draw.means)) for draw in sample.draws]
+        method = cell["settings"]["coefficient_fit"]
+        coefficients = [float(fit_coefficient(tail, method=method)) for tail in tails]
+        masses = [float(tail[0] ** 2) for tail in tails]
+        found = [proposed(sizes, budget, coefficients=coefficients, maximum=caps)]
+        for leftover in exp3.LEFTOVERS:
+            rival = spectral_mass(sizes, budget, masses=masses, leftover=leftover, maximum=caps)
+            found.append(rival)
+        for rule in (equal, cardinality):
+            for leftover in exp3.LEFTOVERS:
+                found.append(rule(sizes, budget, leftover=leftover, maximum=caps))
+        yield from (tuple(allocation.dimensions.values()) for allocation in found)
+
+
+def agree(results: Mapping[str, Any]) -> None:
+    """Refuse errors that differ."""
+    peers = results["refits"]
+    require_close(peers, results[OURS][: len(peers)], "refits", relative=TOLERANCE)

@@ -1,0 +1,72 @@
+"""The whole workflow from nothing: all CPU time beside the jobs' own.
+
+A job's own time starts when its imports are done; its log ends with it. The difference is what
+Snakemake, starting Python and importing cost.
+"""
+
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import yaml
+
+from tests.benchmarks.measure import MEASUREMENTS, OURS, DisagreementError, cpu_seconds
+from tests.benchmarks.summary import OWN
+
+
+class Run(NamedTuple):
+    """CPU seconds in all and by jobs alone, the largest process and the number of jobs."""
+
+    total: float
+    own: float
+    peak_memory: float
+    jobs: int
+
+
+def measurements(cell: Mapping[str, Any], repetitions: int) -> pd.DataFrame:
+    """Run the workflow cold a few times."""
+    rows = []
+    for repetition in range(repetitions):
+        run = run_cold(cell)
+        if not 0 < run.own < run.total:
+            raise DisagreementError(f"jobs took {run.own} s of {run.total} s")
+        for who, seconds in ((OURS, run.total), (OWN, run.own)):
+            place = ("workflow", "workflow", who, run.jobs, repetition, 1)
+            rows.append((*place, seconds, run.peak_memory))
+    return pd.DataFrame(rows, columns=list(MEASUREMENTS.columns))
+
+
+def run_cold(cell: Mapping[str, Any]) -> Run:
+    """Run the workflow in an empty folder with the cell's configuration."""
+    with tempfile.TemporaryDirectory(prefix="benchmark-workflow-") as name:
+        folder = Path(name)
+        config = folder / "benchmark.yaml"
+        config.write_text(yaml.safe_dump(cell["config"]), encoding="utf-8")
+        command = [sys.executable, "-m", "snakemake", *cell["targets"], "--cores", "2"]
+        command += ["--snakefile", cell["snakefile"], "--directory", name]
+        command += ["--configfile", str(config), "--nocolor", "--quiet", "all"]
+        before = cpu_seconds()
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        total = cpu_seconds() - before
+        if done.returncode:
+            raise RuntimeError(f"the workflow failed:\n{done.stderr[-2000:]}")
+        own = own_seconds(folder / "results/logs")
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    return Run(total, sum(own), peak, len(own))
+
+
+def own_seconds(logs: Path) -> list[float]:
+    """Return the CPU seconds that the logs of the jobs end with."""
+    found = []
+    for path in sorted(logs.rglob("*.log")):
+        line = re.search(r"([\d.]+) s of CPU time\s*$", path.read_text(encoding="utf-8"))
+        if line is None:
+            raise RuntimeError(f"{path.name}: the log does not end with the job's CPU time")
+        found.append(float(line[1]))
+    return found
