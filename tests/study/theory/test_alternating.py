@@ -24,10 +24,10 @@ def fit(case: Case, **options: Any) -> alternating.AlternatingFit:
 
 
 def one_block(case: Case, p: Parameters, which: str) -> Parameters:
-    design = alternating._Design(p, case.sample, case.loss)
+    design = alternating.Design(p, case.sample, case.loss)
     if which == "weights":
-        return alternating._minimise_weights(p, design, case.penalties, 1e-12)
-    return alternating._minimise_tables(p, design, case.penalties, 1e-12, False)
+        return alternating.minimise_weights(p, design, case.penalties, 1e-12)
+    return alternating.minimise_tables(p, design, case.penalties, 1e-12, False)
 
 
 # --- The blocks against independent witnesses --------------------------------------------------
