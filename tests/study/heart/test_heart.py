@@ -27,8 +27,8 @@ from embedalloc.study.heart.patients import (
     read_patients,
 )
 from embedalloc.study.heart.table1 import METRICS, MODELS, PAPER
-from embedalloc.study.heart.trainer.network import draw_plan
-from embedalloc.study.heart.trainer.plain import train_plain
+from embedalloc.study.heart.trainer.network import draw_schedule
+from tests.oracles.plain_training import train_plain
 from tests.places import ROOT, read_config
 
 DATA = ROOT / "workflow/resources/heart_disease"
@@ -122,13 +122,13 @@ def test_networks_of_the_study_equal_the_plain_loop(patients):
     training, validation, test = heart.split_patients(patients, QUICK, named("rows"))
     bench = heart.Bench(patients, training, validation, QUICK | {"epochs": 8}, named)
     hidden, dropout = tuple(QUICK["hidden"]), QUICK["dropout"]
-    plan = draw_plan(named("plan", 0), len(training), 8, hidden, dropout)
+    schedule = draw_schedule(named("plan", 0), len(training), 8, hidden, dropout)
     for dimensions in ((5, 4, 2, 4, 4, 3, 3, 3, 4), None):
         ours = bench.fit(dimensions)
         plain = train_plain(
             bench.shape(dimensions),
             bench.start(dimensions, 0),
-            plan,
+            schedule,
             bench.training,
             bench.validation,
             heart.training_settings(QUICK | {"epochs": 8}),

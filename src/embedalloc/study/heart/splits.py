@@ -23,11 +23,11 @@ from embedalloc.study.heart.patients import CATEGORICAL, NUMERIC
 from embedalloc.study.heart.preprocess import fit_preprocessor, stratified_split
 from embedalloc.study.heart.trainer.network import (
     NetworkShape,
-    Plan,
     Rows,
+    Schedule,
     TrainedNetwork,
     TrainingSettings,
-    draw_plan,
+    draw_schedule,
     initial_weights,
     predict,
     split_weights,
@@ -124,7 +124,7 @@ class Bench:
         self.cardinalities = self._preprocessor.cardinalities
         self.observed = patients.iloc[training][list(CATEGORICAL)].notna().sum().to_numpy()
         self.training, self.validation = self.rows(training), self.rows(validation)
-        self._plans: dict[int, Plan] = {}
+        self._schedules: dict[int, Schedule] = {}
         self._known: dict[tuple[tuple[int, ...] | None, int], TrainedNetwork] = {}
 
     def rows(self, numbers: RowNumbers) -> Rows:
@@ -153,8 +153,8 @@ class Bench:
 
     def fit(self, dimensions: tuple[int, ...] | None, restart: int = 0) -> TrainedNetwork:
         """Train a network, or return the one trained before with the same dimensions."""
-        if restart not in self._plans:
-            self._plans[restart] = draw_plan(
+        if restart not in self._schedules:
+            self._schedules[restart] = draw_schedule(
                 self._named("plan", restart),
                 len(self.training.numbers),
                 self.settings["epochs"],
@@ -166,7 +166,7 @@ class Bench:
             self._known[key] = train(
                 self.shape(dimensions),
                 self.start(dimensions, restart),
-                self._plans[restart],
+                self._schedules[restart],
                 self.training,
                 self.validation,
                 training_settings(self.settings),
