@@ -6,6 +6,7 @@ from typing import Any
 from embedalloc.study.claims.ledger import read_ledger
 from embedalloc.study.multiverse.heart import run_heart_points
 from embedalloc.study.multiverse.space import OUTCOMES, Point, read_spaces
+from embedalloc.study.settings.heart import HeartChoices
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
@@ -19,7 +20,7 @@ def main(
         [Point(**point) for point in cell["points"]],
         {claim.id: claim for claim in read_ledger(ledger)},
         data if isinstance(data, str) else os.path.dirname(data[0]),
-        block=cell["block"],
+        block=HeartChoices.model_validate(cell["block"]),
         splits=cell["replications"],
         at_most=cell["at_most"],
     )

@@ -4,14 +4,13 @@ import copy
 import typing
 
 import pytest
-import yaml
 
 from embedalloc.study.settings import theory
 from embedalloc.study.settings.common import Settings
 from embedalloc.study.settings.configuration import Configuration, read_configuration
 from embedalloc.study.settings.words import ConfigError
 from embedalloc.study.theory import generalisation
-from tests.places import read_config
+from tests.places import ROOT, read_config
 
 CONFIG = read_config()
 

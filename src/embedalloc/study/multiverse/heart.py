@@ -22,7 +22,8 @@ from embedalloc.study.multiverse.space import (
     outcome_rows,
     until_settled,
 )
-from embedalloc.study.workflow.cells import heart_cell
+from embedalloc.study.settings.common import share_of_job
+from embedalloc.study.settings.heart import HeartCell, HeartChoices
 
 Findings = dict[str, dict[str, Finding]]
 #: Resamples of the splits that show how steady an outcome is.
@@ -35,7 +36,7 @@ def run_heart_points(
     claims: Mapping[str, Claim],
     data: str | Path,
     *,
-    block: Mapping[str, Any],
+    block: HeartChoices,
     splits: int,
     at_most: int,
 ) -> pd.DataFrame:
@@ -48,7 +49,7 @@ def run_heart_points(
     data
         The heart-disease files, as in `embedalloc.study.heart.patients.read_patients`.
     block
-        The study's block of the configuration.
+        The study's settings, before a point changes them.
     splits, at_most
         Splits of the patients for a point at first, and the most that it may take to settle; see
         `Point.most`.
@@ -64,20 +65,20 @@ def run_heart_point(
     claims: Mapping[str, Claim],
     data: str | Path,
     *,
-    block: Mapping[str, Any],
+    block: HeartChoices,
     splits: int,
     at_most: int,
 ) -> list[dict[str, Any]]:
     """Return the outcome rows of one point; see `run_heart_points`."""
     most = point.most(splits, at_most)
-    size = {"splits": most, "splits_per_job": splits}
-    heart = space.block(block, point.setting) | size
-    zeros = heart["cholesterol_zero_is_missing"]
+    heart = HeartChoices.model_validate(space.block(block.plain(), point.setting))
+    zeros = heart.cholesterol_zero_is_missing
     patients = read_patients(data, cholesterol_zero_is_missing=zeros)
     readings = space.readings(point.setting)
 
     def simulate(part: int) -> tuple[pd.DataFrame, ...]:
-        return score_splits(patients, {"seed": point.seed, "heart": heart}, part, readings)
+        cell = heart.cell(point.seed, share_of_job(part, most, splits))
+        return score_splits(patients, cell, readings)
 
     def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
         found, *again = (
@@ -100,7 +101,7 @@ def share_of_same_outcomes(claim: Claim, finding: Finding, others: Sequence[Find
 
 
 def score_splits(
-    patients: pd.DataFrame, config: Mapping[str, Any], part: int, readings: Sequence[str]
+    patients: pd.DataFrame, cell: HeartCell, readings: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the scores of the models that the readings look at, and their splits.
 
@@ -109,7 +110,7 @@ def score_splits(
     heuristic = "cardinality_per_dimension" if "per_dimension" in readings else "cardinality"
     rivals = next(rivals for tries, rivals in RIVALS.items() if tries in readings)
     models = ["proposed", *(heuristic if each == "cardinality" else each for each in rivals)]
-    trained, splits, _ = run_splits(patients, **heart_cell(config, part), models=models)
+    trained, splits, _ = run_splits(patients, cell, models=models)
     scores, _ = score(trained, splits, patients, models)
     return scores.assign(model=scores["model"].replace(heuristic, "cardinality")), splits
 

@@ -269,9 +269,13 @@ def train(
     history = np.empty((settings.epochs, 2))
     masks = (_plain(schedule.kept_first, np.uint8), _plain(schedule.kept_second, np.uint8))
     steps = Steps(
-        settings.learning_rate, settings.weight_decay, 1.0 / (1.0 - schedule.dropout), settings.batch,
-        settings.patience, int(settings.watch == "error"),
-    )  # fmt: skip
+        settings.learning_rate,
+        settings.weight_decay,
+        1.0 / (1.0 - schedule.dropout),
+        settings.batch,
+        settings.patience,
+        int(settings.watch == "error"),
+    )
     best, best_epoch, epochs_run = fit(
         current,
         _sizes(shape),

@@ -1,7 +1,7 @@
 """The network of `network` as a user of torch writes it, and the time that its loop takes."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -86,7 +86,7 @@ class PlainNetwork(nn.Module):
 
 
 def time_in_turns(
-    shapes: Iterable[NetworkShape], rows: Rows, settings: TrainingSettings, turns: int
+    shapes: Sequence[NetworkShape], rows: Rows, settings: TrainingSettings, turns: int
 ) -> list[tuple[float, float]]:
     """Return the median wall-clock and CPU seconds per epoch of each network.
 
