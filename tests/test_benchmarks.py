@@ -10,7 +10,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from embedalloc.study.workflow.cells import BENCHMARKS, benchmark_cell
+from embedalloc.study.settings.configuration import read_configuration
 from scripts import plot_benchmarks
 from tests.benchmarks import (
     decomposition,
@@ -22,6 +22,7 @@ from tests.benchmarks import (
     table_set,
     whole_workflow,
 )
+from tests.benchmarks.cells import BENCHMARKS, benchmark_cell
 from tests.benchmarks.measure import (
     MEASUREMENTS,
     Case,
@@ -39,7 +40,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def small_cell(work):
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     update_config(config, yaml.safe_load((ROOT / "tests/smoke.yaml").read_text()))
-    return benchmark_cell(config, work, str(ROOT / "Snakefile"))
+    return benchmark_cell(read_configuration(config), work, str(ROOT / "Snakefile"))
 
 
 @pytest.fixture(scope="module")

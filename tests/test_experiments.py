@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from embedalloc.study.workflow.cells import exp1_cell, exp2_cell, exp3_cell, parts
 from scipy.stats import ks_2samp
 
 from embedalloc.spectra import spectral_tails
 from embedalloc.study import exp1, exp2, exp3, exp3_sample, latent
-from embedalloc.study.workflow.cells import exp1_cell, exp2_cell, exp3_cell, parts
 from tests.benchmarks import literal
 
 CONFIG = yaml.safe_load((Path(__file__).resolve().parents[1] / "config.yaml").read_text())

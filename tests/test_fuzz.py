@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from click.testing import CliRunner
+from embedalloc.study.workflow.config import ConfigError, check_config
 
 from embedalloc.audit.printed import AuditError, read_metrics_table
 from embedalloc.command_line import main
 from embedalloc.study.heart.patients import PATIENTS, SOURCES, read_patients
 from embedalloc.study.workflow import cells
-from embedalloc.study.workflow.config import ConfigError, check_config
 from embedalloc.study.workflow.tables import TableError, read_table
 from tests.test_heart_data import csv_rows, write_csv
 

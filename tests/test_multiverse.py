@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from embedalloc.study.workflow.cells import claims_cell, exp2_cell, heart_cell
+from embedalloc.study.workflow.config import check_config
 
 from embedalloc.streams import stream
 from embedalloc.study import exp2, exp3, latent
@@ -47,8 +49,6 @@ from embedalloc.study.multiverse.summary import (
     variance_share,
     wilson,
 )
-from embedalloc.study.workflow.cells import claims_cell, exp2_cell, heart_cell
-from embedalloc.study.workflow.config import check_config
 
 ROOT = Path(__file__).resolve().parents[1]
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())

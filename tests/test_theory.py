@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from embedalloc.study.workflow.cells import theory_cell
 
 import embedalloc
 from embedalloc.streams import stream
@@ -14,7 +15,6 @@ from embedalloc.study.theory import theorem1 as theory_alternating
 from embedalloc.study.theory import theorem2 as theory_generalisation
 from embedalloc.study.theory import theorem3 as theory_allocation
 from embedalloc.study.theory.linear import Penalties, gradient, objective
-from embedalloc.study.workflow.cells import theory_cell
 
 CONFIG = yaml.safe_load((Path(__file__).resolve().parents[1] / "config.yaml").read_text())
 
