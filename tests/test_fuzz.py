@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from embedalloc.study.workflow.config import ConfigError, check_config
 
 from embedalloc.audit.printed import AuditError, read_metrics_table
 from embedalloc.command_line import main
 from embedalloc.study.heart.patients import PATIENTS, SOURCES, read_patients
 from embedalloc.study.workflow import cells
-from embedalloc.study.workflow.config import ConfigError, check_config
 from embedalloc.study.workflow.tables import TableError, read_table
 from tests.places import PRINTED_TABLE, ROOT, read_config
 from tests.study.heart.test_patients import csv_rows, write_csv

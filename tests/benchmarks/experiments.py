@@ -28,7 +28,7 @@ from tests.oracles.literal import (
     noisy_samples,
 )
 
-Settings = Mapping[str, Any]
+Settings = Exp1Design | Exp2Model
 Errors = dict[str, Floats]
 #: The same sums in another order, in float64.
 TOLERANCE = 1e-8
@@ -50,10 +50,10 @@ class Experiment(NamedTuple):
     formulas: Callable[[Settings, Outcome], Errors]
 
 
-def cases(cell: Settings) -> list[Case]:
+def cases(cell: Mapping[str, Any]) -> list[Case]:
     """Return both experiments at the sizes of the study."""
     return [
-        comparison(name, cell[name], cell["observations"][name], cell, peers=PEERS)
+        comparison(name, settings_of(name, cell), cell["observations"][name], cell, peers=PEERS)
         for name in EXPERIMENTS
     ]
 
@@ -62,8 +62,19 @@ def cases(cell: Settings) -> list[Case]:
 PEERS = ("literal", "one SVD", "joblib")
 
 
+def settings_of(name: str, cell: Mapping[str, Any]) -> Settings:
+    """Return the settings of Experiment 1 or 2 in a cell."""
+    kind = {"exp1": Exp1Design, "exp2": Exp2Model}[name]
+    return kind.model_validate(cell[name])
+
+
 def comparison(
-    name: str, settings: Settings, observations: int, cell: Settings, *, peers: Sequence[str]
+    name: str,
+    settings: Settings,
+    observations: int,
+    cell: Mapping[str, Any],
+    *,
+    peers: Sequence[str],
 ) -> Case:
     """Return our simulation of one sample size beside the peers'."""
     experiment, count = EXPERIMENTS[name], cell["peer_replications"]
@@ -89,7 +100,10 @@ def comparison(
         return [(outcome.errors, experiment.formulas(settings, outcome)) for outcome in outcomes]
 
     # A tiny problem first, so that imports, caches and the libraries' own pages count for nobody.
-    tiny = {**settings, "cardinality": 10, "latent_rank": 3, "test_observations": 50}
+    tiny = settings.model_copy(
+        update={"cardinality": 10, "latent_rank": 3}
+        | ({"test_observations": 50} if isinstance(settings, Exp2Model) else {})
+    )
 
     def tiny_ours() -> object:
         return experiment.simulate(tiny, 50, 2)
@@ -132,17 +146,21 @@ def _errors(name: str, settings: Settings, observations: int, replication: int) 
     return EXPERIMENTS[name].literally(settings, observations, replication, decompose).errors
 
 
-def _simulate_exp1(settings: Settings, observations: int, replications: int) -> object:
-    sized = {**settings, "observations": observations}
-    return exp1.simulate(sized, seed=1, design="benchmark", first=0, last=replications)
+def _simulate_exp1(settings: Exp1Design, observations: int, replications: int) -> object:
+    sized = settings.model_copy(update={"observations": observations})
+    cell = Exp1Cell(settings=sized, seed=1, design="benchmark", first=0, last=replications)
+    return exp1.simulate(cell)
 
 
-def _simulate_exp2(settings: Settings, observations: int, replications: int) -> object:
-    return exp2.simulate(settings, seed=1, observations=observations, first=0, last=replications)
+def _simulate_exp2(settings: Exp2Model, observations: int, replications: int) -> object:
+    cell = Exp2Cell(
+        settings=settings, seed=1, observations=observations, first=0, last=replications
+    )
+    return exp2.simulate(cell)
 
 
 def _spectrum(settings: Settings) -> Floats:
-    return singular_value_law(settings["spectrum"], settings["latent_rank"])
+    return singular_value_law(settings.spectrum, settings.latent_rank)
 
 
 def _base(settings: Settings, observations: int, replication: int) -> tuple[Any, LatentDraw]:
@@ -151,10 +169,10 @@ def _base(settings: Settings, observations: int, replication: int) -> tuple[Any,
     drawn = draw_latents(
         [rng],
         spectrum=_spectrum(settings),
-        cardinality=settings["cardinality"],
+        cardinality=settings.cardinality,
         observations=observations,
-        concentration=settings["concentration"],
-        noise=settings["noise"],
+        concentration=settings.concentration,
+        noise=settings.noise,
     )
     return rng, drawn[0]
 
@@ -168,14 +186,14 @@ def _literal_exp1(
     settings: Settings, observations: int, replication: int, decompose: Decompose
 ) -> Outcome:
     rng, draw = _base(settings, observations, replication)
-    sample = noisy_samples(rng, draw.latent, draw.counts, settings["noise"])
+    sample = noisy_samples(rng, draw.latent, draw.counts, settings.noise)
     means = category_means(sample, len(draw.counts))
-    noise = rng.standard_normal(len(means)) * settings["response_noise"] / np.sqrt(draw.counts)
+    noise = rng.standard_normal(len(means)) * settings.response_noise / np.sqrt(draw.counts)
     errors = _over_dimensions(
         lambda d: exp1_profile(
             draw.latent, means, draw.right, draw.probabilities, draw.counts, noise, d, decompose
         ),
-        settings["latent_rank"],
+        settings.latent_rank,
     )
     return Outcome(errors, _with_means(draw, means), (noise,))
 
@@ -184,15 +202,15 @@ def _literal_exp2(
     settings: Settings, observations: int, replication: int, decompose: Decompose
 ) -> Outcome:
     rng, draw = _base(settings, observations, replication)
-    test_counts = draw_counts(rng, draw.probabilities, settings["test_observations"])
-    train = noisy_samples(rng, draw.latent, draw.counts, settings["noise"])
-    test = noisy_samples(rng, draw.latent, test_counts, settings["noise"])
+    test_counts = draw_counts(rng, draw.probabilities, settings.test_observations)
+    train = noisy_samples(rng, draw.latent, draw.counts, settings.noise)
+    test = noisy_samples(rng, draw.latent, test_counts, settings.noise)
     means = category_means(train, len(draw.counts))
     errors = _over_dimensions(
         lambda d: exp2_profile(
-            draw.latent, means, train, test, draw.probabilities, settings["noise"], d, decompose
+            draw.latent, means, train, test, draw.probabilities, settings.noise, d, decompose
         ),
-        settings["latent_rank"],
+        settings.latent_rank,
     )
     return Outcome(errors, _with_means(draw, means), (train, test, test_counts))
 
@@ -215,7 +233,7 @@ def _formulas_exp2(settings: Settings, outcome: Outcome) -> Errors:
         test_counts[None],
         test_means[None],
     )
-    spectrum, noise = _spectrum(settings), settings["noise"]
+    spectrum, noise = _spectrum(settings), settings.noise
     return _alone(exp2.error_profiles(_stacked(outcome.draw), samples, spectrum, noise))
 
 

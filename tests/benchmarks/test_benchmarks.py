@@ -9,7 +9,6 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from embedalloc.study.workflow.cells import BENCHMARKS, benchmark_cell
 from scripts import plot_benchmarks
 from tests.benchmarks import (
     decomposition,
@@ -21,6 +20,7 @@ from tests.benchmarks import (
     table_set,
     whole_workflow,
 )
+from tests.benchmarks.cells import BENCHMARKS, benchmark_cell
 from tests.benchmarks.measure import (
     MEASUREMENTS,
     Case,

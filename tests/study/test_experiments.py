@@ -5,11 +5,11 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
+from embedalloc.study.workflow.cells import exp1_cell, exp2_cell, exp3_cell, parts
 from scipy.stats import ks_2samp
 
 from embedalloc.spectra import spectral_tails
 from embedalloc.study import exp1, exp2, exp3, exp3_sample, latent
-from embedalloc.study.workflow.cells import exp1_cell, exp2_cell, exp3_cell, parts
 from tests.oracles import literal
 from tests.places import read_config
 

@@ -2,7 +2,7 @@
 # reads:  config benchmarks, and the settings of the experiments that it measures
 # writes: results/benchmarks/{work}.parquet, figures/benchmarks.md, figures/benchmarks (pdf and png)
 
-from embedalloc.study.workflow.cells import BENCHMARKS, benchmark_cell
+from tests.benchmarks.cells import BENCHMARKS, benchmark_cell
 
 
 rule benchmarks:
@@ -25,7 +25,7 @@ rule measure_benchmark:
     threads: workflow.cores
     params:
         cell=lambda wildcards: benchmark_cell(
-            config, wildcards.work, f"{workflow.basedir}/Snakefile"
+            SETTINGS, wildcards.work, f"{workflow.basedir}/Snakefile"
         ),
     script:
         "../../scripts/measure_benchmark.py"

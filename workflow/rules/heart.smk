@@ -5,11 +5,9 @@
 #         figures/table1.*, table1_audit, final_allocation, heart_budget, heart_metrics, heart_pilot
 
 from embedalloc.study.heart.patients import SOURCES
-from embedalloc.study.settings.configuration import read_configuration
 from embedalloc.study.settings.heart import HeartChoices
 
-STUDY = read_configuration(config)
-HEART = os.path.join(workflow.basedir, STUDY.heart.data)
+HEART = os.path.join(workflow.basedir, SETTINGS.heart.data)
 
 
 rule prepare_heart:
@@ -29,7 +27,7 @@ rule prepare_heart:
         "results/timings/prepare_heart.tsv"
     localrule: True
     params:
-        cholesterol_zero_is_missing=STUDY.heart.cholesterol_zero_is_missing,
+        cholesterol_zero_is_missing=SETTINGS.heart.cholesterol_zero_is_missing,
     script:
         "../../scripts/prepare_heart.py"
 
@@ -64,8 +62,8 @@ rule train_heart:
     benchmark:
         "results/timings/train_heart/{block}.tsv"
     params:
-        cell=lambda wildcards: STUDY.heart.cell(
-            STUDY.seed, STUDY.heart.block(int(wildcards.block))
+        cell=lambda wildcards: SETTINGS.heart.cell(
+            SETTINGS.seed, SETTINGS.heart.block(int(wildcards.block))
         ).plain(),
     script:
         "../../scripts/train_heart.py"
@@ -84,8 +82,8 @@ rule select_heart:
     benchmark:
         "results/timings/select_heart/{block}.tsv"
     params:
-        cell=lambda wildcards: STUDY.heart.folds_cell(
-            STUDY.seed, STUDY.heart.fold_block(int(wildcards.block))
+        cell=lambda wildcards: SETTINGS.heart.folds_cell(
+            SETTINGS.seed, SETTINGS.heart.fold_block(int(wildcards.block))
         ).plain(),
     script:
         "../../scripts/select_heart.py"
@@ -96,11 +94,11 @@ rule score_heart:
     input:
         trained=expand(
             "results/heart/trained/{block}.parquet",
-            block=STUDY.heart.blocks,
+            block=SETTINGS.heart.blocks,
         ),
         splits=expand(
             "results/heart/splits/{block}.parquet",
-            block=STUDY.heart.blocks,
+            block=SETTINGS.heart.blocks,
         ),
         patients="results/heart/patients.parquet",
         code=imports_of(f"{SCRIPTS}/score_heart.py"),
@@ -112,9 +110,9 @@ rule score_heart:
     benchmark:
         "results/timings/score_heart.tsv"
     params:
-        seed=STUDY.seed,
-        settings=HeartChoices.taken_from(STUDY.heart).plain()
-        | {"splits": STUDY.heart.splits},
+        seed=SETTINGS.seed,
+        settings=HeartChoices.taken_from(SETTINGS.heart).plain()
+        | {"splits": SETTINGS.heart.splits},
     script:
         "../../scripts/score_heart.py"
 
@@ -135,8 +133,8 @@ rule time_heart:
     # is called without any.
     threads: workflow.resource_settings.cores or 1
     params:
-        cell=STUDY.heart.cell(STUDY.seed, STUDY.heart.block(0)).plain(),
-        timed_epochs=STUDY.heart.timed_epochs,
+        cell=SETTINGS.heart.cell(SETTINGS.seed, SETTINGS.heart.block(0)).plain(),
+        timed_epochs=SETTINGS.heart.timed_epochs,
     script:
         "../../scripts/time_heart.py"
 
@@ -148,15 +146,15 @@ rule tabulate_heart:
         times="results/heart/times.parquet",
         splits=expand(
             "results/heart/splits/{block}.parquet",
-            block=STUDY.heart.blocks,
+            block=SETTINGS.heart.blocks,
         ),
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=STUDY.heart.blocks,
+            block=SETTINGS.heart.blocks,
         ),
         folds=expand(
             "results/heart/folds/{block}.parquet",
-            block=STUDY.heart.fold_blocks,
+            block=SETTINGS.heart.fold_blocks,
         ),
         code=imports_of(f"{SCRIPTS}/tabulate_heart.py"),
     output:
@@ -181,8 +179,8 @@ rule tabulate_heart:
         "results/timings/tabulate_heart.tsv"
     localrule: True
     params:
-        seed=STUDY.seed,
-        settings=STUDY.heart.plain(),
+        seed=SETTINGS.seed,
+        settings=SETTINGS.heart.plain(),
     script:
         "../../scripts/tabulate_heart.py"
 
@@ -206,7 +204,7 @@ rule audit_table1:
         "results/timings/audit_table1.tsv"
     localrule: True
     params:
-        largest_test_set=STUDY.audit.largest_test_set,
+        largest_test_set=SETTINGS.audit.largest_test_set,
     script:
         "../../scripts/audit_table1.py"
 
@@ -217,7 +215,7 @@ rule plot_final_allocation:
         scores="results/heart/scores.parquet",
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=STUDY.heart.blocks,
+            block=SETTINGS.heart.blocks,
         ),
         code=imports_of(f"{SCRIPTS}/plot_final_allocation.py"),
     output:
@@ -286,7 +284,7 @@ rule plot_heart_pilot:
     input:
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=STUDY.heart.blocks,
+            block=SETTINGS.heart.blocks,
         ),
         code=imports_of(f"{SCRIPTS}/plot_heart_pilot.py"),
     output:

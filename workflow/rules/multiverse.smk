@@ -5,9 +5,8 @@
 #         figures/multiverse.md, multiverse_curves, multiverse_choices, exp3_regret (pdf, png, md)
 
 from embedalloc.study.multiverse.space import read_spaces
-from embedalloc.study.multiverse.cells import exp3_regret_cell, multiverse_cell
-from embedalloc.study.multiverse.cells import multiverse_parts, multiverse_regret_cell
-from embedalloc.study.multiverse.cells import regret_parts
+from embedalloc.study.multiverse.cells import multiverse_cell, multiverse_parts
+from embedalloc.study.multiverse.cells import regret_cell
 
 SPACES = read_spaces(f"{workflow.basedir}/workflow/multiverse.yaml")
 
@@ -38,8 +37,8 @@ rule simulate_multiverse:
         experiment="exp[123]",
     params:
         cell=lambda wildcards: multiverse_cell(
-            config, SPACES[wildcards.experiment], int(wildcards.part)
-        ),
+            SETTINGS, SPACES[wildcards.experiment], int(wildcards.part)
+        ).plain(),
     script:
         "../../scripts/simulate_multiverse.py"
 
@@ -64,8 +63,8 @@ rule train_multiverse:
         "results/timings/train_multiverse/{part}.tsv"
     params:
         cell=lambda wildcards: multiverse_cell(
-            config, SPACES["heart"], int(wildcards.part)
-        ),
+            SETTINGS, SPACES["heart"], int(wildcards.part)
+        ).plain(),
     script:
         "../../scripts/train_multiverse.py"
 
@@ -81,7 +80,12 @@ rule simulate_exp3_regret:
     benchmark:
         "results/timings/simulate_exp3_regret/n{observations}.tsv"
     params:
-        cell=lambda wildcards: exp3_regret_cell(config, int(wildcards.observations)),
+        cell=lambda wildcards: SETTINGS.exp3.cell(
+            SETTINGS.seed,
+            int(wildcards.observations),
+            range(SETTINGS.multiverse.regret.replications),
+            sorted(SETTINGS.exp3.budgets),
+        ).plain(),
     script:
         "../../scripts/simulate_exp3_regret.py"
 
@@ -98,9 +102,9 @@ rule simulate_multiverse_regret:
     benchmark:
         "results/timings/simulate_multiverse_regret/{part}.tsv"
     params:
-        cell=lambda wildcards: multiverse_regret_cell(
-            config, SPACES["exp3"], int(wildcards.part)
-        ),
+        cell=lambda wildcards: regret_cell(
+            SETTINGS, SPACES["exp3"], int(wildcards.part)
+        ).plain(),
     script:
         "../../scripts/simulate_multiverse_regret.py"
 
@@ -111,7 +115,7 @@ rule judge_multiverse:
         outcomes=[
             f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
             for space in SPACES.values()
-            for part in multiverse_parts(config, space)
+            for part in multiverse_parts(SETTINGS, space)
         ],
         choices=f"{workflow.basedir}/workflow/multiverse.yaml",
         ledger=f"{workflow.basedir}/workflow/claims.yaml",
@@ -126,7 +130,7 @@ rule judge_multiverse:
         "results/timings/judge_multiverse.tsv"
     localrule: True
     params:
-        seed=config["seed"],
+        seed=SETTINGS.seed,
     script:
         "../../scripts/judge_multiverse.py"
 
@@ -137,7 +141,7 @@ rule plot_multiverse_curves:
         outcomes=[
             f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
             for space in SPACES.values()
-            for part in multiverse_parts(config, space)
+            for part in multiverse_parts(SETTINGS, space)
         ],
         shares="results/multiverse/shares.parquet",
         ledger=f"{workflow.basedir}/workflow/claims.yaml",
@@ -186,13 +190,11 @@ rule tabulate_exp3_regret:
     input:
         regret=expand(
             "results/exp3_regret/n{observations}.parquet",
-            observations=sorted(
-                {config["exp3"]["budget_observations"]}
-                | {*config["exp3"]["curve_observations"]}
-            ),
+            observations=SETTINGS.exp3.observations,
         ),
         draws=expand(
-            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+            "results/multiverse/regret{part}.parquet",
+            part=SETTINGS.multiverse.regret_parts,
         ),
         code=imports_of(f"{SCRIPTS}/tabulate_exp3_regret.py"),
     output:
@@ -203,7 +205,7 @@ rule tabulate_exp3_regret:
         "results/timings/tabulate_exp3_regret.tsv"
     localrule: True
     params:
-        budget_observations=config["exp3"]["budget_observations"],
+        budget_observations=SETTINGS.exp3.budget_observations,
     script:
         "../../scripts/tabulate_exp3_regret.py"
 
@@ -213,13 +215,11 @@ rule plot_exp3_regret:
     input:
         regret=expand(
             "results/exp3_regret/n{observations}.parquet",
-            observations=sorted(
-                {config["exp3"]["budget_observations"]}
-                | {*config["exp3"]["curve_observations"]}
-            ),
+            observations=SETTINGS.exp3.observations,
         ),
         draws=expand(
-            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+            "results/multiverse/regret{part}.parquet",
+            part=SETTINGS.multiverse.regret_parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp3_regret.py"),
     output:
@@ -236,6 +236,6 @@ rule plot_exp3_regret:
         "results/timings/plot_exp3_regret.tsv"
     localrule: True
     params:
-        budget_observations=config["exp3"]["budget_observations"],
+        budget_observations=SETTINGS.exp3.budget_observations,
     script:
         "../../scripts/plot_exp3_regret.py"

@@ -27,7 +27,7 @@ rule simulate_theory_approximation:
     benchmark:
         "results/timings/simulate_theory_approximation.tsv"
     params:
-        cell=theory_cell(config, "approximation"),
+        cell=SETTINGS.theory.approximation.cell(SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_approximation.py"
 
@@ -66,7 +66,7 @@ rule simulate_theory_alternating:
     benchmark:
         "results/timings/simulate_theory_alternating.tsv"
     params:
-        cell=theory_cell(config, "alternating"),
+        cell=SETTINGS.theory.alternating.cell(SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_alternating.py"
 
@@ -91,7 +91,7 @@ rule plot_theory_alternating:
         "results/timings/plot_theory_alternating.tsv"
     localrule: True
     params:
-        tolerance=config["theory"]["alternating"]["tolerance"],
+        tolerance=SETTINGS.theory.alternating.tolerance,
     script:
         "../../scripts/plot_theory_alternating.py"
 
@@ -108,7 +108,7 @@ rule simulate_theory_generalisation:
     benchmark:
         "results/timings/simulate_theory_generalisation.tsv"
     params:
-        cell=theory_cell(config, "generalisation"),
+        cell=SETTINGS.theory.generalisation.cell(SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_generalisation.py"
 
@@ -148,7 +148,7 @@ rule simulate_theory_allocation:
     benchmark:
         "results/timings/simulate_theory_allocation.tsv"
     params:
-        cell=theory_cell(config, "allocation"),
+        cell=SETTINGS.allocation_cell().plain(),
     script:
         "../../scripts/simulate_theory_allocation.py"
 
@@ -173,7 +173,7 @@ rule plot_theory_allocation:
         "results/timings/plot_theory_allocation.tsv"
     localrule: True
     params:
-        predictors=config["exp3"]["predictors"],
-        budgets=config["exp3"]["budgets"],
+        predictors=[each.plain() for each in SETTINGS.exp3.predictors],
+        budgets=SETTINGS.exp3.budgets,
     script:
         "../../scripts/plot_theory_allocation.py"

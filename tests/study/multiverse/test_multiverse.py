@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from embedalloc.study.workflow.cells import claims_cell, exp2_cell
+from embedalloc.study.workflow.config import check_config
 
 from embedalloc.streams import stream
 from embedalloc.study import exp2, exp3, latent
@@ -48,8 +50,6 @@ from embedalloc.study.multiverse.summary import (
     wilson,
 )
 from embedalloc.study.settings.heart import Heart, HeartChoices
-from embedalloc.study.workflow.cells import claims_cell, exp2_cell
-from embedalloc.study.workflow.config import check_config
 from tests.places import ROOT, read_config
 
 CONFIG = read_config()

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from embedalloc.study.workflow.cells import claims_cell
 from PIL import Image
 
 from embedalloc.study.claims.verdicts import CLAIMS
 from embedalloc.study.page import readme
-from embedalloc.study.workflow.cells import claims_cell
 from embedalloc.study.workflow.tables import digest_of, provenance_of, read_table
 from tests.places import ROOT, read_config
 

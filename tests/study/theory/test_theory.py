@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from embedalloc.study.workflow.cells import theory_cell
 
 import embedalloc
 from embedalloc.streams import stream
@@ -12,7 +13,6 @@ from embedalloc.study.theory import theorem1 as theory_alternating
 from embedalloc.study.theory import theorem2 as theory_generalisation
 from embedalloc.study.theory import theorem3 as theory_allocation
 from embedalloc.study.theory.linear import Penalties, gradient, objective
-from embedalloc.study.workflow.cells import theory_cell
 from tests.places import read_config
 
 CONFIG = read_config()

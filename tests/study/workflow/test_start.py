@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-
 from embedalloc.study.workflow.cells import exp1_designs, in_order
 from embedalloc.study.workflow.config import ConfigError
+
 from embedalloc.study.workflow.start import check_folder
 
 RUN = """

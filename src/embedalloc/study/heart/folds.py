@@ -17,7 +17,8 @@ from embedalloc.study.settings.heart import HeartFolds, HeartFoldsCell
 def select_by_folds(patients: pd.DataFrame, cell: HeartFoldsCell) -> pd.DataFrame:
     """Return Algorithm 2's selection on the training and validation rows of the cell's splits."""
     frames = [
-        _select_on_split(patients, cell.settings, cell.seed, split) for split in cell.replications
+        _select_on_split(patients, cell.settings, cell.seed, split)
+        for split in range(cell.first, cell.last)
     ]
     return pd.concat(frames, ignore_index=True)
 

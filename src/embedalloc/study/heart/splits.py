@@ -24,7 +24,9 @@ def run_splits(
     Only networks that some of the models of Table 1 need are trained, or all of them.
     """
     settings, seed = cell.settings, cell.seed
-    results = [run_split(patients, settings, seed, split, models) for split in cell.replications]
+    results = [
+        run_split(patients, settings, seed, split, models) for split in range(cell.first, cell.last)
+    ]
     trained, splits, coefficients = zip(*results, strict=True)
     return (
         pd.DataFrame([row for rows in trained for row in rows]),

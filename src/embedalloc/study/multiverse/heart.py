@@ -15,7 +15,6 @@ from embedalloc.study.heart.paired import compare, rows_judged, split_difference
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse.space import (
-    Point,
     Space,
     followed,
     outcome_frame,
@@ -24,6 +23,7 @@ from embedalloc.study.multiverse.space import (
 )
 from embedalloc.study.settings.common import share_of_job
 from embedalloc.study.settings.heart import HeartCell, HeartChoices
+from embedalloc.study.settings.multiverse import Point
 
 Findings = dict[str, dict[str, Finding]]
 #: Resamples of the splits that show how steady an outcome is.
@@ -54,24 +54,23 @@ def run_heart_points(
         Splits of the patients for a point at first, and the most that it may take to settle; see
         `Point.most`.
     """
-    size = {"splits": splits, "at_most": at_most}
-    rows = [run_heart_point(space, point, claims, data, block=block, **size) for point in chosen]
+    rows = [
+        _point_rows(space, point, claims, data, block, splits, point.most(splits, at_most))
+        for point in chosen
+    ]
     return outcome_frame(row for each in rows for row in each)
 
 
-def run_heart_point(
+def _point_rows(
     space: Space,
     point: Point,
     claims: Mapping[str, Claim],
     data: str | Path,
-    *,
     block: HeartChoices,
     splits: int,
-    at_most: int,
+    most: int,
 ) -> list[dict[str, Any]]:
-    """Return the outcome rows of one point; see `run_heart_points`."""
-    most = point.most(splits, at_most)
-    heart = HeartChoices.model_validate(space.block(block.plain(), point.setting))
+    heart = space.block(block, point.setting)
     zeros = heart.cholesterol_zero_is_missing
     patients = read_patients(data, cholesterol_zero_is_missing=zeros)
     readings = space.readings(point.setting)

@@ -6,13 +6,12 @@ every pair of changes where that is not too much, and random draws, some of them
 seed to show the noise of a verdict itself.
 """
 
-import copy
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 import pandas as pd
 import yaml
@@ -21,15 +20,16 @@ from embedalloc.streams import stream
 from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.claims.verdicts import OUTCOMES as CLAIM_OUTCOMES
+from embedalloc.study.settings.common import Settings
+from embedalloc.study.settings.multiverse import Kind, Point
+from embedalloc.study.settings.words import ConfigError, check
 from embedalloc.study.workflow.tables import Column, Contract, TableError
 
 #: An outcome is settled where resamples of its replications give a repetition at least this chance
 #: of the same outcome.
 SETTLED = 0.95
-KINDS = ("default", "single", "pair", "draw")
-#: Kinds of points that take more replications until they are settled. A change of the default has
-#: the first ones only, and is evidence where these settle it.
-GROWING = ("default", "draw")
+KINDS: tuple[str, ...] = get_args(Kind)
+B = TypeVar("B", bound=Settings)
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
 
@@ -133,29 +133,17 @@ class Space:
         """Return the readings that a setting takes."""
         return [setting[choice.name] for choice in self.choices if choice.reading]
 
-    def block(self, block: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+    def block(self, block: B, setting: Setting) -> B:
         """Return the experiment's block of the configuration with the setting's values."""
-        changed = copy.deepcopy(dict(block))
+        changed = block.plain()
         for choice in self.choices:
             for path, value in choice.options[setting[choice.name]].items():
                 place = f"{self.experiment}.{path}"
                 _put(changed, path.split("."), value, place)
-        return changed
-
-
-@dataclass(frozen=True)
-class Point:
-    """One run: a setting and the seed of its simulation."""
-
-    kind: str
-    number: int
-    repeat: int
-    seed: int
-    setting: dict[str, str]
-
-    def most(self, replications: int, at_most: int) -> int:
-        """Return the most replications of the point, from those at first and those at most."""
-        return at_most if self.kind in GROWING else replications
+        try:
+            return check(type(block), changed, self.experiment)
+        except ConfigError as error:
+            raise SpaceError(f"workflow/multiverse.yaml: {error}") from None
 
 
 def read_spaces(path: str | Path) -> dict[str, Space]:
@@ -235,26 +223,24 @@ def points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -
     def other(*parts: str | int) -> int:
         return int(stream(seed, "multiverse", space.experiment, *parts).integers(2**31))
 
-    found = [Point("default", 0, 0, seed, space.default)]
-    found.append(Point("default", 0, 1, other("default", 1), space.default))
-    found += [Point("single", i, 0, seed, each) for i, each in enumerate(space.singles())]
+    def point(kind: Kind, number: int, repeat: int, seed: int, setting: dict[str, str]) -> Point:
+        return Point(kind=kind, number=number, repeat=repeat, seed=seed, setting=setting)
+
+    found = [point("default", 0, 0, seed, space.default)]
+    found.append(point("default", 0, 1, other("default", 1), space.default))
+    found += [point("single", i, 0, seed, each) for i, each in enumerate(space.singles())]
     if pairs:
-        found += [Point("pair", i, 0, seed, each) for i, each in enumerate(space.pairs())]
+        found += [point("pair", i, 0, seed, each) for i, each in enumerate(space.pairs())]
     for number in range(draws):
         setting = space.draw(seed, number)
         times = 2 if number < repeated else 1
-        found += [Point("draw", number, k, other("draw", number, k), setting) for k in range(times)]
+        found += [point("draw", number, k, other("draw", number, k), setting) for k in range(times)]
     return found
 
 
 def written(setting: Setting) -> str:
     """Return a setting as JSON."""
     return json.dumps(dict(setting), ensure_ascii=False)
-
-
-def plain(chosen: Iterable[Point]) -> list[dict[str, Any]]:
-    """Return points as plain values, for the parameters of a job."""
-    return [asdict(point) for point in chosen]
 
 
 def followed(

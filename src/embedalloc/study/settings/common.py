@@ -4,20 +4,12 @@ A key's sentence is the docstring below it. A job is given a cell: the settings 
 nothing more, because what a job is given decides when it runs again.
 """
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
 from pydantic_core import PydanticCustomError
 
 _T = TypeVar("_T")
-
-
-def in_order(value: Any) -> Any:
-    """Return settings with their keys sorted: in which order a file lists them must not count."""
-    if isinstance(value, Mapping):
-        return {key: in_order(value[key]) for key in sorted(value)}
-    return [in_order(entry) for entry in value] if isinstance(value, list) else value
 
 
 class Settings(BaseModel):
@@ -32,9 +24,8 @@ class Settings(BaseModel):
     )
 
     def plain(self) -> dict[str, Any]:
-        """Return the settings as plain data, for the parameters of a job."""
-        ordered: dict[str, Any] = in_order(self.model_dump(mode="json"))
-        return ordered
+        """Return the settings as plain data; in which order a file lists them does not count."""
+        return self.model_dump(mode="json")
 
     @classmethod
     def taken_from(cls, block: "Settings", **others: Any) -> Self:
@@ -135,11 +126,6 @@ class ReplicatedCell(Cell):
     """the first replication"""
     last: AtLeast1
     """the first replication that is left to the next job"""
-
-    @property
-    def replications(self) -> range:
-        """The replications of the job."""
-        return range(self.first, self.last)
 
 
 def jobs(total: int, per_job: int) -> range:

@@ -2,6 +2,8 @@
 
 from typing import Generic, Literal, TypeVar
 
+from pydantic import SerializeAsAny
+
 from embedalloc.study.settings.common import (
     AtLeast1,
     AtLeast2,
@@ -14,6 +16,9 @@ from embedalloc.study.settings.common import (
 
 B = TypeVar("B", bound=Settings)
 Kind = Literal["default", "single", "pair", "draw"]
+#: Kinds of points that take more replications until they are settled. A change of the default has
+#: the first ones only, and is evidence where these settle it.
+GROWING = ("default", "draw")
 
 
 class MultiverseSize(Settings):
@@ -84,30 +89,27 @@ class Point(Settings):
     setting: dict[str, str]
     """value of each choice by the choice's name"""
 
+    def most(self, replications: int, at_most: int) -> int:
+        """Return the most replications of the point, from those at first and those at most."""
+        return at_most if self.kind in GROWING else replications
 
-class PointsCell(Cell, Generic[B]):
-    """What one job needs that runs some points of an experiment."""
+
+class DrawsCell(Cell, Generic[B]):
+    """What one job needs that simulates some points of an experiment."""
+
+    points: Several[Point]
+    """the runs"""
+    block: SerializeAsAny[B]
+    replications: AtLeast2
+    """Monte Carlo replications of a setting at first, or splits of the patients"""
+
+
+class PointsCell(DrawsCell[B], Generic[B]):
+    """What one job needs that decides the claims at some points of an experiment."""
 
     experiment: str
     """the experiment's name"""
-    points: Several[Point]
-    """the runs"""
-    block: B
-    """the experiment's default settings"""
-    replications: AtLeast2
-    """Monte Carlo replications of a setting at first, or splits of the patients"""
     at_most: AtLeast2
     """replications or splits that default and random settings may take until settled"""
     resamples: AtLeast1
     """bootstrap resamples behind each interval"""
-
-
-class RegretCell(Cell, Generic[B]):
-    """What one job needs that computes the regret of some points of Experiment 3."""
-
-    points: Several[Point]
-    """the runs"""
-    block: B
-    """the experiment's default settings"""
-    replications: AtLeast2
-    """number of Monte Carlo replications per random setting"""
