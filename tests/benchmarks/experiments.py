@@ -16,6 +16,8 @@ from embedalloc.arrays import Floats
 from embedalloc.streams import stream
 from embedalloc.study import exp1, exp2
 from embedalloc.study.latent import LatentDraw, draw_counts, draw_latents, singular_value_law
+from embedalloc.study.settings.exp1 import Exp1Cell, Exp1Design
+from embedalloc.study.settings.exp2 import Exp2Cell, Exp2Model
 from tests.benchmarks.measure import OURS, Case, Contestant, require_close
 from tests.oracles.literal import (
     Decompose,

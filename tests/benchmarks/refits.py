@@ -15,6 +15,7 @@ from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study import exp3
 from embedalloc.study.exp3_sample import Sample, draw_samples
+from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
 from tests.benchmarks.measure import OURS, Case, Contestant, require_close
 from tests.oracles.literal import exp3_errors_by_formula
 
