@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-import embedalloc
 from embedalloc.streams import stream
 from embedalloc.study.theory import proposition2 as theory_approximation
 from embedalloc.study.theory import theorem1 as theory_alternating
@@ -253,8 +252,3 @@ def test_the_cell_holds_experiment_3_s_budgets_and_little_else():
         "predictor_counts", "budget_ratios", "cardinality_range", "coefficient_range",
         "instances", "predictors", "coefficient_fit",
     }  # fmt: skip
-
-
-def test_every_name_of_the_package_can_be_imported():
-    for name in embedalloc.__all__:
-        assert getattr(embedalloc, name) is not None
