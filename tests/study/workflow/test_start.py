@@ -1,0 +1,96 @@
+"""Before the first job: locks of killed runs are forgotten, folders are checked."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from embedalloc.study.settings.exp1 import Exp1Designs
+from embedalloc.study.settings.words import ConfigError
+from embedalloc.study.workflow.start import check_folder
+
+RUN = """
+import sys, time
+from pathlib import Path
+from embedalloc.study.workflow.start import forget_stale_locks
+forget_stale_locks(Path(".snakemake"))
+locks = Path(".snakemake/locks")
+print(sorted(path.name for path in locks.glob("*")), flush=True)
+if sys.argv[1] == "stay":
+    locks.mkdir(exist_ok=True)
+    (locks / "0.output.lock").write_text("figures/x.pdf")
+    print("locked", flush=True)
+    sys.stdin.read()
+"""
+
+
+def start(directory, what):
+    return subprocess.Popen(
+        [sys.executable, "-c", RUN, what],
+        cwd=directory,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def seen(directory):
+    """Locks that a run started now would find."""
+    with start(directory, "look") as process:
+        return process.communicate()[0].strip()
+
+
+def test_locks_end_with_their_run_and_not_before(tmp_path):
+    with start(tmp_path, "stay") as first:
+        assert [first.stdout.readline(), first.stdout.readline()] == ["[]\n", "locked\n"]
+        # While the first is alive, others leave its locks alone, however many come and go.
+        assert [seen(tmp_path) for _ in range(3)] == ["['0.output.lock']"] * 3
+        with start(tmp_path, "stay") as second:
+            assert second.stdout.readline() == "['0.output.lock']\n"
+            first.send_signal(signal.SIGKILL)
+            first.wait()
+            # The first is gone, the second is not: the lock may be its own.
+            assert seen(tmp_path) == "['0.output.lock']"
+            second.send_signal(signal.SIGKILL)
+    assert seen(tmp_path) == "[]"
+
+
+def test_locks_of_another_computer_are_left_alone(tmp_path):
+    locks = tmp_path / ".snakemake/locks"
+    locks.mkdir(parents=True)
+    (locks / "0.output.lock").write_text("figures/x.pdf")
+    (tmp_path / ".snakemake/running.lock").write_text("elsewhere")
+    assert seen(tmp_path) == "['0.output.lock']"
+    (locks / "0.output.lock").unlink()
+    locks.rmdir()
+    assert seen(tmp_path) == "[]"
+    (tmp_path / ".snakemake/locks").mkdir()
+    (locks / "0.output.lock").write_text("figures/x.pdf")
+    assert seen(tmp_path) == "[]"
+
+
+def test_places_for_results_are_checked(tmp_path, monkeypatch):
+    check_folder(tmp_path / "not there yet")
+    check_folder(tmp_path)
+    (tmp_path / "figures").write_text("a file")
+    (tmp_path / "results").symlink_to("nowhere")
+    for name in ("figures", "results"):
+        with pytest.raises(ConfigError, match=rf"{name}: a file where a folder is needed"):
+            check_folder(tmp_path / name)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(ConfigError, match="the folder is read-only"):
+        check_folder(tmp_path)
+
+
+def test_designs_stand_in_the_order_of_the_paper():
+    laws = {
+        "exponential": {"decay": "exponential", "rate": 0.5, "scale": 1.0},
+        "polynomial_fast": {"decay": "polynomial", "rate": 1.5, "scale": 1.0},
+        "polynomial_slow": {"decay": "polynomial", "rate": 1.0, "scale": 1.0},
+    }
+    ordered = ["polynomial_slow", "polynomial_fast", "exponential"]
+    for names in (laws, reversed(laws)):
+        block = {"designs": {name: laws[name] for name in names}}
+        assert list(Exp1Designs.model_validate(block).designs) == ordered
