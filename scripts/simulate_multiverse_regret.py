@@ -1,9 +1,8 @@
 """Compute the excess of every rule over the oracle for random settings of Experiment 3."""
 
 from embedalloc.study.multiverse.runs import REGRET, regret_of_points
-from embedalloc.study.multiverse.space import read_spaces
+from embedalloc.study.multiverse.space import DrawsCell, read_spaces
 from embedalloc.study.settings.exp3 import Exp3Choices
-from embedalloc.study.settings.multiverse import DrawsCell
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 

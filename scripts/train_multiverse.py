@@ -4,9 +4,8 @@ import os
 
 from embedalloc.study.claims.ledger import read_ledger
 from embedalloc.study.multiverse.heart import run_heart_points
-from embedalloc.study.multiverse.space import OUTCOMES, read_spaces
+from embedalloc.study.multiverse.space import OUTCOMES, PointsCell, read_spaces
 from embedalloc.study.settings.heart import HeartChoices
-from embedalloc.study.settings.multiverse import PointsCell
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 

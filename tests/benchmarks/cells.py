@@ -7,18 +7,6 @@ from embedalloc.study.settings.exp1 import Exp1Design
 from embedalloc.study.settings.exp2 import Exp2Model
 from embedalloc.study.settings.exp3 import Exp3Model
 
-#: The rows of the table of benchmarks.
-BENCHMARKS = (
-    "experiments",
-    "sample_size",
-    "decomposition",
-    "refits",
-    "networks",
-    "dimensions",
-    "table_set",
-    "workflow",
-)
-
 
 def benchmark_cell(config: Configuration, work: str, snakefile: str) -> dict[str, Any]:
     """Return what measures one row of the table of benchmarks."""

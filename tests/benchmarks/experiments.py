@@ -1,4 +1,4 @@
-"""Experiments 1 and 2: closed formulas on sufficient statistics, beside generated samples.
+"""Experiments 1 and 2, and their cost over n: formulas beside generated samples.
 
 The literal version generates every observation and decomposes anew for every dimension; a
 careful one decomposes once per replication; joblib spreads the literal one over two processes.
@@ -6,6 +6,7 @@ The peers draw random numbers of their own, so our formulas are checked on the p
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import joblib
@@ -47,16 +48,26 @@ class Outcome(NamedTuple):
 class Experiment(NamedTuple):
     """Our simulation, one literal replication, and our formulas for that replication's sample."""
 
-    simulate: Callable[[Settings, int, int], object]
-    literally: Callable[[Settings, int, int, Decompose], Outcome]
-    formulas: Callable[[Settings, Outcome], Errors]
+    settings: type[Settings]
+    simulate: Callable[[Any, int, int], object]
+    literally: Callable[[Any, int, int, Decompose], Outcome]
+    formulas: Callable[[Any, Outcome], Errors]
 
 
 def cases(cell: Mapping[str, Any]) -> list[Case]:
     """Return both experiments at the sizes of the study."""
+    return [comparison(name, cell["observations"][name], cell, peers=PEERS) for name in EXPERIMENTS]
+
+
+def cases_by_sample_size(cell: Mapping[str, Any]) -> list[Case]:
+    """Return one comparison with the literal version for each sample size.
+
+    Our time should not notice the number of observations.
+    """
     return [
-        comparison(name, settings_of(name, cell), cell["observations"][name], cell, peers=PEERS)
+        comparison(name, observations, cell, peers=("literal",))
         for name in EXPERIMENTS
+        for observations in cell["observations"]
     ]
 
 
@@ -64,22 +75,12 @@ def cases(cell: Mapping[str, Any]) -> list[Case]:
 PEERS = ("literal", "one SVD", "joblib")
 
 
-def settings_of(name: str, cell: Mapping[str, Any]) -> Settings:
-    """Return the settings of Experiment 1 or 2 in a cell."""
-    kind = {"exp1": Exp1Design, "exp2": Exp2Model}[name]
-    return kind.model_validate(cell[name])
-
-
 def comparison(
-    name: str,
-    settings: Settings,
-    observations: int,
-    cell: Mapping[str, Any],
-    *,
-    peers: Sequence[str],
+    name: str, observations: int, cell: Mapping[str, Any], *, peers: Sequence[str]
 ) -> Case:
     """Return our simulation of one sample size beside the peers'."""
     experiment, count = EXPERIMENTS[name], cell["peer_replications"]
+    settings = experiment.settings.model_validate(cell[name])
     replications = cell["replications"]
 
     def literally(remember: bool) -> list[Outcome]:
@@ -103,8 +104,7 @@ def comparison(
 
     # A tiny problem first, so that imports, caches and the libraries' own pages count for nobody.
     tiny = settings.model_copy(
-        update={"cardinality": 10, "latent_rank": 3}
-        | ({"test_observations": 50} if isinstance(settings, Exp2Model) else {})
+        update={"cardinality": 10, "latent_rank": 3, "test_observations": 50}
     )
 
     def tiny_ours() -> object:
@@ -150,15 +150,14 @@ def _errors(name: str, settings: Settings, observations: int, replication: int) 
 
 def _simulate_exp1(settings: Exp1Design, observations: int, replications: int) -> object:
     sized = settings.model_copy(update={"observations": observations})
-    cell = Exp1Cell(settings=sized, seed=1, design="benchmark", first=0, last=replications)
-    return exp1.simulate(cell)
+    return exp1.simulate(
+        Exp1Cell(settings=sized, seed=1, design="benchmark", first=0, last=replications)
+    )
 
 
 def _simulate_exp2(settings: Exp2Model, observations: int, replications: int) -> object:
-    cell = Exp2Cell(
-        settings=settings, seed=1, observations=observations, first=0, last=replications
-    )
-    return exp2.simulate(cell)
+    size = {"observations": observations, "first": 0, "last": replications}
+    return exp2.simulate(Exp2Cell(settings=settings, seed=1, **size))
 
 
 def _spectrum(settings: Settings) -> Floats:
@@ -185,7 +184,7 @@ def _over_dimensions(profile: Callable[[int], dict[str, float]], rank: int) -> E
 
 
 def _literal_exp1(
-    settings: Settings, observations: int, replication: int, decompose: Decompose
+    settings: Exp1Design, observations: int, replication: int, decompose: Decompose
 ) -> Outcome:
     rng, draw = _base(settings, observations, replication)
     sample = noisy_samples(rng, draw.latent, draw.counts, settings.noise)
@@ -197,11 +196,11 @@ def _literal_exp1(
         ),
         settings.latent_rank,
     )
-    return Outcome(errors, _with_means(draw, means), (noise,))
+    return Outcome(errors, replace(draw, means=means), (noise,))
 
 
 def _literal_exp2(
-    settings: Settings, observations: int, replication: int, decompose: Decompose
+    settings: Exp2Model, observations: int, replication: int, decompose: Decompose
 ) -> Outcome:
     rng, draw = _base(settings, observations, replication)
     test_counts = draw_counts(rng, draw.probabilities, settings.test_observations)
@@ -214,19 +213,15 @@ def _literal_exp2(
         ),
         settings.latent_rank,
     )
-    return Outcome(errors, _with_means(draw, means), (train, test, test_counts))
+    return Outcome(errors, replace(draw, means=means), (train, test, test_counts))
 
 
-def _with_means(draw: LatentDraw, means: Floats) -> LatentDraw:
-    return LatentDraw(draw.latent, draw.right, draw.probabilities, draw.counts, means)
-
-
-def _formulas_exp1(settings: Settings, outcome: Outcome) -> Errors:
+def _formulas_exp1(settings: Exp1Design, outcome: Outcome) -> Errors:
     (noise,) = outcome.sample
     return _alone(exp1.error_profiles(_stacked(outcome.draw), noise[None], _spectrum(settings)))
 
 
-def _formulas_exp2(settings: Settings, outcome: Outcome) -> Errors:
+def _formulas_exp2(settings: Exp2Model, outcome: Outcome) -> Errors:
     train, test, test_counts = outcome.sample
     test_means = category_means(test, len(test_counts))
     samples = exp2.Samples(
@@ -245,13 +240,7 @@ def _scatter(sample: Sample, means: Floats) -> float:
 
 def _stacked(draw: LatentDraw) -> LatentDraw:
     """Return a stack of one replication."""
-    return LatentDraw(
-        draw.latent[None],
-        draw.right[None],
-        draw.probabilities[None],
-        draw.counts[None],
-        draw.means[None],
-    )
+    return LatentDraw(*(part[None] for part in vars(draw).values()))
 
 
 def _alone(profiles: Errors) -> Errors:
@@ -259,6 +248,6 @@ def _alone(profiles: Errors) -> Errors:
 
 
 EXPERIMENTS = {
-    "exp1": Experiment(_simulate_exp1, _literal_exp1, _formulas_exp1),
-    "exp2": Experiment(_simulate_exp2, _literal_exp2, _formulas_exp2),
+    "exp1": Experiment(Exp1Design, _simulate_exp1, _literal_exp1, _formulas_exp1),
+    "exp2": Experiment(Exp2Model, _simulate_exp2, _literal_exp2, _formulas_exp2),
 }

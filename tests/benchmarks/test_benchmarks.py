@@ -9,6 +9,8 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from embedalloc.study.settings.benchmarks import BENCHMARKS
+from embedalloc.study.settings.configuration import read_configuration
 from scripts import plot_benchmarks
 from tests.benchmarks import (
     decomposition,
@@ -20,7 +22,7 @@ from tests.benchmarks import (
     table_set,
     whole_workflow,
 )
-from tests.benchmarks.cells import BENCHMARKS, benchmark_cell
+from tests.benchmarks.cells import benchmark_cell
 from tests.benchmarks.measure import (
     MEASUREMENTS,
     Case,
@@ -37,7 +39,15 @@ from tests.places import ROOT, SMOKE, read_config
 def small_cell(work):
     config = read_config()
     update_config(config, yaml.safe_load(SMOKE.read_text()))
-    return benchmark_cell(config, work, str(ROOT / "Snakefile"))
+    return benchmark_cell(read_configuration(config), work, str(ROOT / "Snakefile"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_runs():
+    """No time is asserted here, so no run need be long enough for the clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decomposition, "LEAST_WORK", 1e5)
+        yield
 
 
 @pytest.fixture(scope="module")

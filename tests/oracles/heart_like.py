@@ -5,8 +5,10 @@ import math
 
 import numpy as np
 
+from embedalloc.arrays import Floats
 from embedalloc.study.heart.trainer.network import (
     NetworkShape,
+    Plan,
     Rows,
     draw_schedule,
     initial_weights,
@@ -40,7 +42,9 @@ def heart_like(rng: np.random.Generator, rows: int) -> Rows:
     return Rows(codes, numbers, (rng.random(rows) < 1 / (1 + np.exp(-logit))).astype(np.int64))
 
 
-def start(shape: NetworkShape, rows: int, seed: int = 0, epochs: int = 50, dropout: float = 0.25):
+def start(
+    shape: NetworkShape, rows: int, seed: int = 0, epochs: int = 50, dropout: float = 0.25
+) -> tuple[Floats, Plan]:
     rng = np.random.default_rng(seed)
     return initial_weights(shape, rng), draw_schedule(rng, rows, epochs, shape.hidden, dropout)
 

@@ -31,15 +31,11 @@ from embedalloc.study.heart.patients import (
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.heart.table1 import METRICS, MODELS, PAPER
 from embedalloc.study.heart.trainer.network import predict
-from embedalloc.study.settings.heart import Heart
 from tests.oracles.plain_training import train_plain
-from tests.places import ROOT, read_config
+from tests.places import ROOT, changed, read_settings
 
 DATA = ROOT / "workflow/resources/heart_disease"
-CONFIG = read_config()["heart"]
-QUICK = Heart.model_validate(
-    CONFIG | {"epochs": 4, "budgets": [64, 128, 256], "restarts": 2, "folds": 2}
-)
+QUICK = changed(read_settings().heart, epochs=4, budgets=[64, 128, 256], restarts=2, folds=2)
 
 
 def cell(*splits):
@@ -120,7 +116,7 @@ def test_test_rows_and_labels_reach_nothing_that_is_learned(patients, two_splits
 def test_networks_of_the_study_equal_the_plain_loop(patients):
     """The proposed and the one-hot network of a real split, trained by torch's autograd."""
 
-    settings = QUICK.model_copy(update={"epochs": 8})
+    settings = changed(QUICK, epochs=8)
     bench, parts = bench_of_split(patients, settings, seed=3, split=0)
     test = bench.rows(parts.test)
     for dimensions in ((5, 4, 2, 4, 4, 3, 3, 3, 4), None):

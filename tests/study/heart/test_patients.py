@@ -20,12 +20,10 @@ from embedalloc.study.heart.patients import (
     read_patients,
 )
 from embedalloc.study.heart.preprocess import Preprocessor, stratified_split
-from embedalloc.study.settings.heart import Heart
 from embedalloc.study.workflow.tables import TableError
-from tests.places import ROOT, read_config
+from tests.places import ROOT, read_settings
 
 DATA = ROOT / "workflow/resources/heart_disease"
-SETTINGS = Heart.model_validate(read_config()["heart"])
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +179,9 @@ def test_levels_not_seen_in_training_get_the_reserved_code(patients):
 def test_splits_have_the_sizes_of_the_paper(patients):
     labels = patients["disease"].to_numpy()
     for s in range(5):
-        training, validation, test = split_patients(patients, SETTINGS, stream(1, "t", s))
+        training, validation, test = split_patients(
+            patients, read_settings().heart, stream(1, "t", s)
+        )
         assert (len(training), len(validation), len(test)) == (515, 129, 276)
         assert labels[test].sum() == 153
         assert labels[validation].sum() == 71

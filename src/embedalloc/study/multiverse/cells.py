@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 
-from embedalloc.study.multiverse.space import Space, points
+from embedalloc.study.multiverse.space import DrawsCell, Point, PointsCell, Space, points
 from embedalloc.study.settings.common import Settings, jobs
 from embedalloc.study.settings.configuration import Configuration
 from embedalloc.study.settings.exp1 import Exp1Choices
 from embedalloc.study.settings.exp2 import Exp2Choices
 from embedalloc.study.settings.exp3 import Exp3Choices
 from embedalloc.study.settings.heart import HeartChoices
-from embedalloc.study.settings.multiverse import DrawsCell, Point, PointsCell
 
 #: The part of each experiment's block that its points look at: they have sizes of their own.
 CHOICES: Mapping[str, type[Settings]] = {

@@ -15,6 +15,7 @@ from embedalloc.study.heart.paired import compare, rows_judged, split_difference
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse.space import (
+    Point,
     Space,
     followed,
     outcome_frame,
@@ -23,7 +24,6 @@ from embedalloc.study.multiverse.space import (
 )
 from embedalloc.study.settings.common import share_of_job
 from embedalloc.study.settings.heart import HeartCell, HeartChoices
-from embedalloc.study.settings.multiverse import Point
 
 Findings = dict[str, dict[str, Finding]]
 #: Resamples of the splits that show how steady an outcome is.

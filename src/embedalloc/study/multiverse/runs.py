@@ -19,6 +19,8 @@ from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.multiverse import regret as exp3_regret
 from embedalloc.study.multiverse.space import (
+    Point,
+    PointsCell,
     Space,
     followed,
     outcome_frame,
@@ -30,7 +32,6 @@ from embedalloc.study.settings.common import share_of_job
 from embedalloc.study.settings.exp1 import Exp1Choices
 from embedalloc.study.settings.exp2 import Exp2Choices
 from embedalloc.study.settings.exp3 import Exp3Choices
-from embedalloc.study.settings.multiverse import Point, PointsCell
 from embedalloc.study.workflow.tables import Column, Contract
 
 Block = Exp1Choices | Exp2Choices | Exp3Choices

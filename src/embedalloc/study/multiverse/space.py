@@ -11,24 +11,27 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 import yaml
+from pydantic import SerializeAsAny, dataclasses
 
 from embedalloc.streams import stream
 from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.claims.verdicts import OUTCOMES as CLAIM_OUTCOMES
-from embedalloc.study.settings.common import Settings
-from embedalloc.study.settings.multiverse import Kind, Point
+from embedalloc.study.settings.common import AtLeast1, AtLeast2, Cell, Settings, Several
 from embedalloc.study.settings.words import ConfigError, check
 from embedalloc.study.workflow.tables import Column, Contract, TableError
 
 #: An outcome is settled where resamples of its replications give a repetition at least this chance
 #: of the same outcome.
 SETTLED = 0.95
-KINDS: tuple[str, ...] = get_args(Kind)
+KINDS = ("default", "single", "pair", "draw")
+#: Kinds of points that take more replications until they are settled. A change of the default has
+#: the first ones only, and is evidence where these settle it.
+GROWING = ("default", "draw")
 B = TypeVar("B", bound=Settings)
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
@@ -146,6 +149,43 @@ class Space:
             raise SpaceError(f"workflow/multiverse.yaml: {error}") from None
 
 
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """One run: a setting and the seed of its simulation."""
+
+    kind: str
+    number: int
+    repeat: int
+    seed: int
+    setting: dict[str, str]
+
+    def most(self, replications: int, at_most: int) -> int:
+        """Return the most replications of the point, from those at first and those at most."""
+        return at_most if self.kind in GROWING else replications
+
+
+class DrawsCell(Cell, Generic[B]):
+    """What one job needs that simulates some points of an experiment."""
+
+    points: Several[Point]
+    """the runs"""
+    block: SerializeAsAny[B]
+    """the experiment's default settings"""
+    replications: AtLeast2
+    """Monte Carlo replications of a setting at first, or splits of the patients"""
+
+
+class PointsCell(DrawsCell[B], Generic[B]):
+    """What one job needs that decides the claims at some points of an experiment."""
+
+    experiment: str
+    """the experiment's name"""
+    at_most: AtLeast2
+    """replications or splits that default and random settings may take until settled"""
+    resamples: AtLeast1
+    """bootstrap resamples behind each interval"""
+
+
 def read_spaces(path: str | Path) -> dict[str, Space]:
     """Read the open choices of every experiment."""
     content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
@@ -223,18 +263,15 @@ def points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -
     def other(*parts: str | int) -> int:
         return int(stream(seed, "multiverse", space.experiment, *parts).integers(2**31))
 
-    def point(kind: Kind, number: int, repeat: int, seed: int, setting: dict[str, str]) -> Point:
-        return Point(kind=kind, number=number, repeat=repeat, seed=seed, setting=setting)
-
-    found = [point("default", 0, 0, seed, space.default)]
-    found.append(point("default", 0, 1, other("default", 1), space.default))
-    found += [point("single", i, 0, seed, each) for i, each in enumerate(space.singles())]
+    found = [Point("default", 0, 0, seed, space.default)]
+    found.append(Point("default", 0, 1, other("default", 1), space.default))
+    found += [Point("single", i, 0, seed, each) for i, each in enumerate(space.singles())]
     if pairs:
-        found += [point("pair", i, 0, seed, each) for i, each in enumerate(space.pairs())]
+        found += [Point("pair", i, 0, seed, each) for i, each in enumerate(space.pairs())]
     for number in range(draws):
         setting = space.draw(seed, number)
         times = 2 if number < repeated else 1
-        found += [point("draw", number, k, other("draw", number, k), setting) for k in range(times)]
+        found += [Point("draw", number, k, other("draw", number, k), setting) for k in range(times)]
     return found
 
 

@@ -123,3 +123,7 @@ class Benchmarks(Settings):
     dimensions: Dimensions
     table_set: TableSet
     workflow: WholeWorkflow
+
+
+#: The rows of the table of benchmarks.
+BENCHMARKS = tuple(key for key in Benchmarks.model_fields if key != "repetitions")

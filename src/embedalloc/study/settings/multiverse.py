@@ -1,24 +1,6 @@
-"""Settings of the multiverse, and what its jobs need."""
+"""Settings of the multiverse: how much of it is run."""
 
-from typing import Generic, Literal, TypeVar
-
-from pydantic import SerializeAsAny
-
-from embedalloc.study.settings.common import (
-    AtLeast1,
-    AtLeast2,
-    Cell,
-    Count,
-    Settings,
-    Several,
-    jobs,
-)
-
-B = TypeVar("B", bound=Settings)
-Kind = Literal["default", "single", "pair", "draw"]
-#: Kinds of points that take more replications until they are settled. A change of the default has
-#: the first ones only, and is evidence where these settle it.
-GROWING = ("default", "draw")
+from embedalloc.study.settings.common import AtLeast1, AtLeast2, Count, Settings, jobs
 
 
 class MultiverseSize(Settings):
@@ -73,43 +55,3 @@ class Multiverse(Settings):
     def regret_parts(self) -> range:
         """The numbers of the jobs that the draws' regret is split into."""
         return jobs(self.draws("exp3"), self.regret.draws_per_job)
-
-
-class Point(Settings):
-    """One run: a setting and the seed of its simulation."""
-
-    kind: Kind
-    """default, one or two changes of it, or random draw"""
-    number: Count
-    """number within its kind"""
-    repeat: Count
-    """0, or 1 for the run with another seed"""
-    seed: Count
-    """seed of the simulation"""
-    setting: dict[str, str]
-    """value of each choice by the choice's name"""
-
-    def most(self, replications: int, at_most: int) -> int:
-        """Return the most replications of the point, from those at first and those at most."""
-        return at_most if self.kind in GROWING else replications
-
-
-class DrawsCell(Cell, Generic[B]):
-    """What one job needs that simulates some points of an experiment."""
-
-    points: Several[Point]
-    """the runs"""
-    block: SerializeAsAny[B]
-    replications: AtLeast2
-    """Monte Carlo replications of a setting at first, or splits of the patients"""
-
-
-class PointsCell(DrawsCell[B], Generic[B]):
-    """What one job needs that decides the claims at some points of an experiment."""
-
-    experiment: str
-    """the experiment's name"""
-    at_most: AtLeast2
-    """replications or splits that default and random settings may take until settled"""
-    resamples: AtLeast1
-    """bootstrap resamples behind each interval"""
