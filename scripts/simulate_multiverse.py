@@ -13,7 +13,7 @@ def main(cell: ExperimentCell, choices: str, ledger: str, outcomes: str) -> None
         read_spaces(choices)[cell.experiment],
         cell.points,
         {claim.id: claim for claim in read_ledger(ledger)},
-        block=cell.block,
+        block=cell.settings,
         replications=cell.replications,
         at_most=cell.at_most,
         resamples=cell.resamples,

@@ -12,7 +12,7 @@ if __name__ == "__main__":
         frame = regret_of_points(
             read_spaces(snakemake.input.choices)["exp3"],
             cell.points,
-            block=cell.block,
+            block=cell.settings,
             replications=cell.replications,
         )
         write_table(snakemake.output.regret, frame, REGRET, settings=cell.plain(), seed=cell.seed)

@@ -159,13 +159,13 @@ def test_jobs_take_every_point_once():
 def test_a_cell_is_rebuilt_from_plain_data_and_holds_what_its_points_look_at(name, kind):
     cell = multiverse_cell(SETTINGS, SPACES[name], 0)
     again = mv.PointsCell[kind].model_validate(json.loads(json.dumps(cell.plain())))
-    assert type(again.block) is kind
+    assert type(again.settings) is kind
     assert again.plain() == cell.plain()
     assert [mv.written(p.setting) for p in again.points] == [
         mv.written(p.setting) for p in cell.points
     ]
     if name != "heart":
-        assert type(ExperimentCell.model_validate(cell.plain()).block) is kind
+        assert type(ExperimentCell.model_validate(cell.plain()).settings) is kind
 
 
 def test_mistakes_in_the_space_are_named(tmp_path):
