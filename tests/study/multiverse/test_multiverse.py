@@ -22,6 +22,7 @@ from embedalloc.study.heart.paired import paired_table
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.multiverse import space as mv
 from embedalloc.study.multiverse.cells import (
+    CHOICES,
     multiverse_cell,
     multiverse_parts,
     multiverse_points,
@@ -51,10 +52,7 @@ from embedalloc.study.multiverse.summary import (
     wilson,
 )
 from embedalloc.study.settings.configuration import read_configuration
-from embedalloc.study.settings.exp1 import Exp1Choices
-from embedalloc.study.settings.exp2 import Exp2Choices
 from embedalloc.study.settings.exp3 import Exp3Choices
-from embedalloc.study.settings.heart import HeartChoices
 from tests.places import ROOT, changed, read_config, read_settings
 
 CONFIG = read_config()
@@ -62,7 +60,6 @@ SETTINGS = read_settings()
 SPACES = mv.read_spaces(ROOT / "workflow/multiverse.yaml")
 CLAIMS = {claim.id: claim for claim in read_ledger(ROOT / "workflow/claims.yaml")}
 DATA = ROOT / "workflow/resources/heart_disease"
-SIX = {"replications": 6, "at_most": 6, "resamples": 100}
 EXPERIMENTS = ("exp1", "exp2", "exp3", "heart")
 
 
@@ -152,11 +149,9 @@ def test_jobs_take_every_point_once():
     assert more == fewer + SETTINGS.multiverse.exp2.draws
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("exp1", Exp1Choices), ("exp2", Exp2Choices), ("exp3", Exp3Choices),
-                       ("heart", HeartChoices)],
-)  # fmt: skip
-def test_a_cell_is_rebuilt_from_plain_data_and_holds_what_its_points_look_at(name, kind):
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_cell_is_rebuilt_from_plain_data_and_holds_what_its_points_look_at(name):
+    kind = CHOICES[name]
     cell = multiverse_cell(SETTINGS, SPACES[name], 0)
     again = mv.PointsCell[kind].model_validate(json.loads(json.dumps(cell.plain())))
     assert type(again.settings) is kind
@@ -194,6 +189,20 @@ def test_mistakes_in_the_space_are_named(tmp_path):
 # ------------------------------------------------------------------ points
 
 
+def run(space, chosen, *, replications=6, at_most=6, resamples=100):
+    """Run points of Experiment 1, 2 or 3 from its default settings."""
+    cell = mv.PointsCell(
+        experiment=space.experiment,
+        settings=CHOICES[space.experiment].taken_from(getattr(SETTINGS, space.experiment)),
+        seed=SETTINGS.seed,
+        points=chosen,
+        replications=replications,
+        at_most=at_most,
+        resamples=resamples,
+    )
+    return run_points(space, cell, CLAIMS)
+
+
 def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     """The config edited key by key, simulated in parts as the rules do, judged by the ledger."""
     space = SPACES["exp2"]
@@ -227,7 +236,7 @@ def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
         bootstrap=bootstrap,
     )
     judged = judge([CLAIMS[name] for name in found], found).set_index(["claim", "reading"])
-    rows = run_points(space, [point], CLAIMS, block=SETTINGS.exp2, **SIX)
+    rows = run(space, [point])
     mv.OUTCOMES.check(rows, "outcomes")
     for row in rows.to_dict("records"):
         expected = judged.loc[(row["claim"], CLAIMS[row["claim"]].readings[row["reading"]])]
@@ -243,7 +252,7 @@ def test_points_run_with_every_reading(name):
         for i, setting in enumerate(space.singles())
         if any(c.reading for c in space.choices if c.name in space.changes(setting))
     ]
-    rows = run_points(space, chosen, CLAIMS, block=getattr(SETTINGS, name), **SIX)
+    rows = run(space, chosen)
     mv.OUTCOMES.check(rows, "outcomes")
     assert len(rows) == len(chosen) * len(space.claims)
 
@@ -292,17 +301,12 @@ def test_a_point_that_grew_is_the_same_as_one_that_was_large_at_once(name, monke
     monkeypatch.setattr(mv, "SETTLED", 1.1)
     space = SPACES[name]
     point = mv.Point("draw", 0, 0, 7, space.draw(7, 0))
-    block = getattr(SETTINGS, name)
-    grown = run_points(space, [point], CLAIMS, block=block, replications=4, at_most=6, resamples=50)
-    at_once = run_points(
-        space, [point], CLAIMS, block=block, replications=6, at_most=6, resamples=50
-    )
+    grown = run(space, [point], replications=4, resamples=50)
+    at_once = run(space, [point], resamples=50)
     assert set(grown["replications"]) == {6}
     pd.testing.assert_frame_equal(grown, at_once)
     change = mv.Point("single", 0, 0, 7, point.setting)
-    small = run_points(
-        space, [change], CLAIMS, block=block, replications=4, at_most=6, resamples=50
-    )
+    small = run(space, [change], replications=4, resamples=50)
     assert set(small["replications"]) == {4}
 
 
@@ -367,8 +371,9 @@ def test_regret_of_draws():
     space = SPACES["exp3"]
     chosen = [p for p in mv.points(space, 2, pairs=False, draws=2, repeated=0)
               if p.kind == "draw"]  # fmt: skip
-    block = changed(SETTINGS.exp3, budgets=[300, 1000])
-    frame = regret_of_points(space, chosen, block=block, replications=2)
+    block = Exp3Choices.taken_from(SETTINGS.exp3, budgets=[300, 1000])
+    cell = mv.DrawsCell(settings=block, seed=SETTINGS.seed, points=chosen, replications=2)
+    frame = regret_of_points(space, cell)
     REGRET.check(frame, "regret")
     assert (frame[frame["budget"] == 300]["excess"] == 0).all()  # one allocation only
 

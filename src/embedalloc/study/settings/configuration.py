@@ -121,12 +121,8 @@ def _too_many_jobs(config: Configuration) -> Iterator[str]:
     heart, multiverse = config.heart, config.multiverse
     # Where the size of a job stands, that size, and how much there is to do.
     work = [("heart.splits_per_job", heart.splits_per_job, heart.splits)]
-    blocks: dict[str, Replicated] = {
-        "exp1": config.exp1,
-        "exp2": config.exp2,
-        "exp3": config.exp3,
-    }
-    for name, block in blocks.items():
+    for name in ("exp1", "exp2", "exp3"):
+        block: Replicated = getattr(config, name)
         per_job = block.replications_per_job
         work.append((f"{name}.replications_per_job", per_job, block.replications))
     for name in EXPERIMENTS:
