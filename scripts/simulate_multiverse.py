@@ -9,15 +9,8 @@ from embedalloc.study.workflow.tables import write_table
 
 def main(cell: ExperimentCell, choices: str, ledger: str, outcomes: str) -> None:
     """Run the points that the cell lists."""
-    frame = run_points(
-        read_spaces(choices)[cell.experiment],
-        cell.points,
-        {claim.id: claim for claim in read_ledger(ledger)},
-        block=cell.block,
-        replications=cell.replications,
-        at_most=cell.at_most,
-        resamples=cell.resamples,
-    )
+    claims = {claim.id: claim for claim in read_ledger(ledger)}
+    frame = run_points(read_spaces(choices)[cell.experiment], cell, claims)
     write_table(outcomes, frame, OUTCOMES, settings=cell.plain(), seed=cell.seed)
 
 

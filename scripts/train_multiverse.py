@@ -13,14 +13,12 @@ if __name__ == "__main__":
     with job(snakemake.log[0]):
         cell = PointsCell[HeartChoices].model_validate(snakemake.params.cell)
         data = snakemake.input.data
+        claims = {claim.id: claim for claim in read_ledger(snakemake.input.ledger)}
         frame = run_heart_points(
             read_spaces(snakemake.input.choices)["heart"],
-            cell.points,
-            {claim.id: claim for claim in read_ledger(snakemake.input.ledger)},
+            cell,
+            claims,
             data if isinstance(data, str) else os.path.dirname(data[0]),
-            block=cell.block,
-            splits=cell.replications,
-            at_most=cell.at_most,
         )
         write_table(
             snakemake.output.outcomes, frame, OUTCOMES, settings=cell.plain(), seed=cell.seed

@@ -6,6 +6,8 @@
 #         figures/theory_approximation, theory_alternating, theory_generalisation,
 #         theory_allocation (pdf and png)
 
+from embedalloc.study.settings.common import Cell
+
 
 rule theory:
     """Every figure of Section 2."""
@@ -27,7 +29,7 @@ rule simulate_theory_approximation:
     benchmark:
         "results/timings/simulate_theory_approximation.tsv"
     params:
-        cell=SETTINGS.theory.approximation.cell(SETTINGS.seed).plain(),
+        cell=Cell(settings=SETTINGS.theory.approximation, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_approximation.py"
 
@@ -66,7 +68,7 @@ rule simulate_theory_alternating:
     benchmark:
         "results/timings/simulate_theory_alternating.tsv"
     params:
-        cell=SETTINGS.theory.alternating.cell(SETTINGS.seed).plain(),
+        cell=Cell(settings=SETTINGS.theory.alternating, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_alternating.py"
 
@@ -108,7 +110,7 @@ rule simulate_theory_generalisation:
     benchmark:
         "results/timings/simulate_theory_generalisation.tsv"
     params:
-        cell=SETTINGS.theory.generalisation.cell(SETTINGS.seed).plain(),
+        cell=Cell(settings=SETTINGS.theory.generalisation, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_generalisation.py"
 

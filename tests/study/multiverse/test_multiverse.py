@@ -23,6 +23,7 @@ from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse import space as mv
 from embedalloc.study.multiverse.cells import (
+    CHOICES,
     multiverse_cell,
     multiverse_parts,
     multiverse_points,
@@ -52,10 +53,7 @@ from embedalloc.study.multiverse.summary import (
     wilson,
 )
 from embedalloc.study.settings.configuration import read_configuration
-from embedalloc.study.settings.exp1 import Exp1Choices
-from embedalloc.study.settings.exp2 import Exp2Choices
 from embedalloc.study.settings.exp3 import Exp3Choices
-from embedalloc.study.settings.heart import HeartChoices
 from tests.places import ROOT, changed, read_config, read_settings
 
 CONFIG = read_config()
@@ -63,7 +61,6 @@ SETTINGS = read_settings()
 SPACES = mv.read_spaces(ROOT / "workflow/multiverse.yaml")
 CLAIMS = {claim.id: claim for claim in read_ledger(ROOT / "workflow/claims.yaml")}
 DATA = ROOT / "workflow/resources/heart_disease"
-SIX = {"replications": 6, "at_most": 6, "resamples": 100}
 EXPERIMENTS = ("exp1", "exp2", "exp3", "heart")
 
 
@@ -153,20 +150,18 @@ def test_jobs_take_every_point_once():
     assert more == fewer + SETTINGS.multiverse.exp2.draws
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"), [("exp1", Exp1Choices), ("exp2", Exp2Choices), ("exp3", Exp3Choices),
-                       ("heart", HeartChoices)],
-)  # fmt: skip
-def test_a_cell_is_rebuilt_from_plain_data_and_holds_what_its_points_look_at(name, kind):
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_cell_is_rebuilt_from_plain_data_and_holds_what_its_points_look_at(name):
+    kind = CHOICES[name]
     cell = multiverse_cell(SETTINGS, SPACES[name], 0)
     again = mv.PointsCell[kind].model_validate(json.loads(json.dumps(cell.plain())))
-    assert type(again.block) is kind
+    assert type(again.settings) is kind
     assert again.plain() == cell.plain()
     assert [mv.written(p.setting) for p in again.points] == [
         mv.written(p.setting) for p in cell.points
     ]
     if name != "heart":
-        assert type(ExperimentCell.model_validate(cell.plain()).block) is kind
+        assert type(ExperimentCell.model_validate(cell.plain()).settings) is kind
 
 
 def test_mistakes_in_the_space_are_named(tmp_path):
@@ -193,6 +188,20 @@ def test_mistakes_in_the_space_are_named(tmp_path):
 
 
 # ------------------------------------------------------------------ points
+
+
+def run(space, chosen, *, replications=6, at_most=6, resamples=100):
+    """Run points of Experiment 1, 2 or 3 from its default settings."""
+    cell = mv.PointsCell(
+        experiment=space.experiment,
+        settings=CHOICES[space.experiment].taken_from(getattr(SETTINGS, space.experiment)),
+        seed=SETTINGS.seed,
+        points=chosen,
+        replications=replications,
+        at_most=at_most,
+        resamples=resamples,
+    )
+    return run_points(space, cell, CLAIMS)
 
 
 def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
@@ -228,7 +237,7 @@ def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
         bootstrap=bootstrap,
     )
     judged = judge([CLAIMS[name] for name in found], found).set_index(["claim", "reading"])
-    rows = run_points(space, [point], CLAIMS, block=SETTINGS.exp2, **SIX)
+    rows = run(space, [point])
     mv.OUTCOMES.check(rows, "outcomes")
     for row in rows.to_dict("records"):
         expected = judged.loc[(row["claim"], CLAIMS[row["claim"]].readings[row["reading"]])]
@@ -244,7 +253,7 @@ def test_points_run_with_every_reading(name):
         for i, setting in enumerate(space.singles())
         if any(c.reading for c in space.choices if c.name in space.changes(setting))
     ]
-    rows = run_points(space, chosen, CLAIMS, block=getattr(SETTINGS, name), **SIX)
+    rows = run(space, chosen)
     mv.OUTCOMES.check(rows, "outcomes")
     assert len(rows) == len(chosen) * len(space.claims)
 
@@ -253,13 +262,25 @@ def heart_block(**changes):
     return HeartChoices.taken_from(SETTINGS.heart, epochs=2, **changes)
 
 
+def heart_points(block, chosen, splits, at_most):
+    return mv.PointsCell[HeartChoices](
+        experiment="heart",
+        settings=block,
+        seed=1,
+        points=chosen,
+        replications=splits,
+        at_most=at_most,
+        resamples=10,
+    )
+
+
 def test_heart_points_run_and_share_their_seed():
     space = SPACES["heart"]
     block = heart_block(budgets=[64, 128], restarts=2)
     setting = space.default | {"greedy": "per_dimension", "tries": "same_tries",
                                "cap": "cardinality_minus_one", "restore": "no"}  # fmt: skip
     chosen = [mv.Point("draw", i, 0, 5, setting) for i in range(2)]
-    rows = run_heart_points(space, chosen, CLAIMS, DATA, block=block, splits=2, at_most=2)
+    rows = run_heart_points(space, heart_points(block, chosen, 2, 2), CLAIMS, DATA)
     mv.OUTCOMES.check(rows, "outcomes")
     assert set(rows["reading"]) == {"same_tries"}
     assert (
@@ -297,17 +318,12 @@ def test_a_point_that_grew_is_the_same_as_one_that_was_large_at_once(name, monke
     monkeypatch.setattr(mv, "SETTLED", 1.1)
     space = SPACES[name]
     point = mv.Point("draw", 0, 0, 7, space.draw(7, 0))
-    block = getattr(SETTINGS, name)
-    grown = run_points(space, [point], CLAIMS, block=block, replications=4, at_most=6, resamples=50)
-    at_once = run_points(
-        space, [point], CLAIMS, block=block, replications=6, at_most=6, resamples=50
-    )
+    grown = run(space, [point], replications=4, resamples=50)
+    at_once = run(space, [point], resamples=50)
     assert set(grown["replications"]) == {6}
     pd.testing.assert_frame_equal(grown, at_once)
     change = mv.Point("single", 0, 0, 7, point.setting)
-    small = run_points(
-        space, [change], CLAIMS, block=block, replications=4, at_most=6, resamples=50
-    )
+    small = run(space, [change], replications=4, resamples=50)
     assert set(small["replications"]) == {4}
 
 
@@ -355,7 +371,7 @@ def test_heart_points_grow_as_if_large_at_once(monkeypatch):
     block = heart_block(budgets=[64, 128], restarts=2)
     chosen = [mv.Point("draw", 0, 0, 5, space.default)]
     grown, at_once = (
-        run_heart_points(space, chosen, CLAIMS, DATA, block=block, splits=splits, at_most=3)
+        run_heart_points(space, heart_points(block, chosen, splits, 3), CLAIMS, DATA)
         for splits in (2, 3)
     )
     assert set(grown["replications"]) == {3}
@@ -366,8 +382,9 @@ def test_regret_of_draws():
     space = SPACES["exp3"]
     chosen = [p for p in mv.points(space, 2, pairs=False, draws=2, repeated=0)
               if p.kind == "draw"]  # fmt: skip
-    block = changed(SETTINGS.exp3, budgets=[300, 1000])
-    frame = regret_of_points(space, chosen, block=block, replications=2)
+    block = Exp3Choices.taken_from(SETTINGS.exp3, budgets=[300, 1000])
+    cell = mv.DrawsCell(settings=block, seed=SETTINGS.seed, points=chosen, replications=2)
+    frame = regret_of_points(space, cell)
     REGRET.check(frame, "regret")
     assert (frame[frame["budget"] == 300]["excess"] == 0).all()  # one allocation only
 

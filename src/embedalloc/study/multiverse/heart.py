@@ -16,6 +16,7 @@ from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse.space import (
     Point,
+    PointsCell,
     Space,
     followed,
     outcome_frame,
@@ -31,53 +32,32 @@ RESAMPLES = 100
 
 
 def run_heart_points(
-    space: Space,
-    chosen: Sequence[Point],
-    claims: Mapping[str, Claim],
-    data: str | Path,
-    *,
-    block: HeartChoices,
-    splits: int,
-    at_most: int,
+    space: Space, cell: PointsCell[HeartChoices], claims: Mapping[str, Claim], data: str | Path
 ) -> pd.DataFrame:
-    """Return the outcomes of some points of the heart-disease study.
+    """Return the outcomes of some points of the heart-disease study, by the ledger's claims by id.
 
-    Parameters
-    ----------
-    space, chosen, claims
-        Open choices, the points to run, and the ledger's claims by id.
-    data
-        The heart-disease files, as in `embedalloc.study.heart.patients.read_patients`.
-    block
-        The study's settings, before a point changes them.
-    splits, at_most
-        Splits of the patients for a point at first, and the most that it may take to settle; see
-        `Point.most`.
+    The files of the study are as in `embedalloc.study.heart.patients.read_patients`.
     """
-    rows = [
-        _point_rows(space, point, claims, data, block, splits, point.most(splits, at_most))
-        for point in chosen
-    ]
+    rows = [_point_rows(space, point, cell, claims, data) for point in cell.points]
     return outcome_frame(row for each in rows for row in each)
 
 
 def _point_rows(
     space: Space,
     point: Point,
+    cell: PointsCell[HeartChoices],
     claims: Mapping[str, Claim],
     data: str | Path,
-    block: HeartChoices,
-    splits: int,
-    most: int,
 ) -> list[dict[str, Any]]:
-    heart = space.block(block, point.setting)
+    splits, most = cell.replications, point.most(cell.replications, cell.at_most)
+    heart = space.block(cell.settings, point.setting)
     zeros = heart.cholesterol_zero_is_missing
     patients = read_patients(data, cholesterol_zero_is_missing=zeros)
     readings = space.readings(point.setting)
 
     def simulate(part: int) -> tuple[pd.DataFrame, ...]:
-        cell = heart.cell(point.seed, share_of_job(part, most, splits))
-        return score_splits(patients, cell, readings)
+        block = heart.cell(point.seed, share_of_job(part, most, splits))
+        return score_splits(patients, block, readings)
 
     def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
         found, *again = (

@@ -97,10 +97,9 @@ class Exp3(Exp3Choices, Replicated):
     """Experiment 3, Section 3.3."""
 
 
-class Exp3Cell(ReplicatedCell):
+class Exp3Cell(ReplicatedCell[Exp3Model]):
     """What one job of Experiment 3 needs."""
 
-    settings: Exp3Model
     observations: AtLeast2
     """number of observations n"""
     budgets: Several[AtLeast1]
