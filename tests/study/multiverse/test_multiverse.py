@@ -54,6 +54,7 @@ from embedalloc.study.multiverse.summary import (
 )
 from embedalloc.study.settings.configuration import read_configuration
 from embedalloc.study.settings.exp3 import Exp3Choices
+from embedalloc.study.settings.heart import HeartChoices
 from tests.places import ROOT, changed, read_config, read_settings
 
 CONFIG = read_config()
