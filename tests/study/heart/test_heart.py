@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
+from embedalloc.intervals import corrected_p_value, holm, t_interval
 from embedalloc.study.claims.heart import RIVALS
 from embedalloc.study.heart import bench as bench_module
 from embedalloc.study.heart.bench import bench_of_split, training_settings
@@ -18,13 +19,7 @@ from embedalloc.study.heart.metrics import (
     score,
 )
 from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS, TRAINED
-from embedalloc.study.heart.paired import (
-    corrected_p_value,
-    holm,
-    mean_table,
-    paired_table,
-    t_interval,
-)
+from embedalloc.study.heart.paired import mean_table, paired_table
 from embedalloc.study.heart.patients import (
     read_patients,
 )

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from embedalloc.allocation import integer_dimensions
+from embedalloc.allocation import solve_by_paper
 from embedalloc.arrays import Floats
+from embedalloc.problem import BudgetProblem, build_problem
 from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.heart.patients import CATEGORICAL, NUMERIC
@@ -127,8 +128,11 @@ class Bench:
 
     def propose(self, coefficients: Floats, budget: int) -> tuple[int, ...]:
         """Return the paper's dimensions for these coefficients."""
-        chosen = integer_dimensions(coefficients, self.cardinalities, budget, maximum=self.caps)
-        return tuple(chosen.dimensions.values())
+        return tuple(solve_by_paper(self.problem(budget), coefficients).dimensions.tolist())
+
+    def problem(self, budget: int) -> BudgetProblem:
+        """Return the problem that all rules solve at one budget."""
+        return build_problem(self.cardinalities, budget, maximum=self.caps)
 
     @property
     def caps(self) -> list[int] | None:
