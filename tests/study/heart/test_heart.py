@@ -9,7 +9,7 @@ from sklearn import metrics as sk
 from embedalloc.intervals import corrected_p_value, holm, t_interval
 from embedalloc.study.claims.heart import RIVALS
 from embedalloc.study.heart import bench as bench_module
-from embedalloc.study.heart.bench import bench_of_split, training_settings
+from embedalloc.study.heart.bench import bench_of_split
 from embedalloc.study.heart.folds import select_by_folds
 from embedalloc.study.heart.metrics import (
     calibration_error,
@@ -122,7 +122,7 @@ def test_networks_of_the_study_equal_the_plain_loop(patients):
             bench.schedule(0),
             bench.training,
             bench.validation,
-            training_settings(settings),
+            settings,
         )
         assert (ours.best_epoch, ours.epochs_run) == (plain.best_epoch, plain.epochs_run)
         assert np.abs(predict(ours, test) - plain.predict(test)).max() < 1e-10

@@ -16,7 +16,7 @@ from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.heart import paired_findings
 from embedalloc.study.claims.ledger import judge, read_ledger
-from embedalloc.study.heart.bench import bench_of_split, training_settings
+from embedalloc.study.heart.bench import bench_of_split
 from embedalloc.study.heart.metrics import score
 from embedalloc.study.heart.paired import paired_table
 from embedalloc.study.heart.patients import read_patients
@@ -404,8 +404,7 @@ def test_defaults_of_the_new_settings_keep_every_number():
     a = np.arange(1.0, 10.0)
     assert bench.weigh(a) is a
     assert bench.caps is None
-    settings = training_settings(SETTINGS.heart)
-    assert (settings.watch, settings.restore_best) == ("logloss", True)
+    assert (SETTINGS.heart.watch, SETTINGS.heart.restore_best) == ("logloss", True)
 
 
 def small_bench(**changes):

@@ -24,7 +24,6 @@ from embedalloc.study.heart.trainer.network import (
     Rows,
     Schedule,
     TrainedNetwork,
-    TrainingSettings,
     draw_schedule,
     initial_weights,
     split_weights,
@@ -103,7 +102,7 @@ class Bench:
                 self.schedule(restart),
                 self.training,
                 self.validation,
-                training_settings(self.settings),
+                self.settings,
             )
         return self._known[key]
 
@@ -146,20 +145,6 @@ class Bench:
         """Return the validation logloss at the epoch whose weights were kept."""
         kept = network.best_epoch if self.settings.restore_best else network.epochs_run
         return float(network.validation_logloss[kept - 1])
-
-
-def training_settings(settings: HeartProtocol) -> TrainingSettings:
-    """Return the trainer's settings from the study's."""
-    return TrainingSettings(
-        learning_rate=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        batch=settings.batch,
-        epochs=settings.epochs,
-        patience=settings.patience,
-        dropout=settings.dropout,
-        watch=settings.watch,
-        restore_best=settings.restore_best,
-    )
 
 
 def split_patients(
