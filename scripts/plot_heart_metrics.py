@@ -49,7 +49,7 @@ def draw(scores: pd.DataFrame) -> Figure:
                 )
         axis.set_title(title)
         axis.set_ylim(len(MODELS) - 0.5, -0.5)
-        axis.axhline(4.5, color=GREY, linewidth=0.8, linestyle=":")
+        axis.axhline(len(PAPER) - 0.5, color=GREY, linewidth=0.8, linestyle=":")
     for axis in axes[:, 0]:
         axis.set_yticks(place, [LOOKS[model].label for model in MODELS])
     handles = [

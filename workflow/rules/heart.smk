@@ -28,7 +28,9 @@ rule prepare_heart:
         "results/timings/prepare_heart.tsv"
     localrule: True
     params:
-        cholesterol_zero_is_missing=SETTINGS.heart.cholesterol_zero_is_missing,
+        settings={
+            "cholesterol_zero_is_missing": SETTINGS.heart.cholesterol_zero_is_missing
+        },
     script:
         "../../scripts/prepare_heart.py"
 
