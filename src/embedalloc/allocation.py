@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embedalloc.arrays import Floats, Ints
-from embedalloc.greedy import give_back, spend
+from embedalloc.greedy import Worth, give_back, spend
 from embedalloc.problem import (
     BudgetProblem,
     Cardinalities,
@@ -236,15 +236,15 @@ def round_and_spend(problem: BudgetProblem, a: Floats) -> Ints:
     targets = problem.lower.astype(np.float64)
     if free.any():
         targets[free] = _theorem_3(a[free], problem.costs[free], problem.shared_budget)
-    costs, step = problem.costs.astype(np.float64), problem.step
+    step = problem.step
 
-    def reduction_per_parameter(j: Any, d: Any) -> Any:
-        return a[j] / (costs[j] * d * (d + step))  # (a/d − a/(d + s)) / (s N)
+    def reduce_per_parameter(d: Any, a: Any, cost: Any) -> Any:
+        return a / (cost * d * (d + step))  # (a/d − a/(d + s)) / (s N)
 
+    worth = Worth(reduce_per_parameter, (a, problem.costs.astype(np.float64)))
     rounded = whole_dimensions_below(targets, problem)
     # NOTE[PAPER] integer-projection: Algorithm 1 projects onto the budget without saying how.
-    affordable = give_back(rounded, problem, reduction_per_parameter)
-    return spend(affordable, problem, reduction_per_parameter)
+    return spend(give_back(rounded, problem, worth), problem, worth)
 
 
 def _continuous_bound(problem: BudgetProblem, a: Floats) -> float:
