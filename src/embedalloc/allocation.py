@@ -9,13 +9,7 @@ from numpy.typing import ArrayLike
 
 from embedalloc.arrays import Floats, Ints
 from embedalloc.greedy import Worth, give_back, spend
-from embedalloc.problem import (
-    BudgetProblem,
-    Cardinalities,
-    Constraints,
-    PerField,
-    build_problem,
-)
+from embedalloc.problem import BudgetProblem, Cardinalities, Constraints, PerField, build_problem
 
 #: A target this close below a whole number, relatively, counts as that number: whether three
 #: thirds of a budget make one must not depend on the last bit of a square root.
@@ -74,18 +68,18 @@ class Allocation:
             f"{self.parameters[name]:>10,}"
             for name, dimension in self.dimensions.items()
         ]
-        return "\n".join([*lines, *self.summary()])
-
-    def summary(self) -> list[str]:
-        """Return what was spent and, where there is an objective, its value, in a line each."""
-        lines = [
-            f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
-            f"{self.leftover:,} left over"
-        ]
+        lines.append(self.sum_up())
         if self.objective is not None:
             gap = "" if self.gap is None else f", at most {self.gap:.4g} above the optimum"
             lines.append(f"objective {self.objective:.6g}{gap}")
-        return lines
+        return "\n".join(lines)
+
+    def sum_up(self) -> str:
+        """Return what was spent, in a line."""
+        return (
+            f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
+            f"{self.leftover:,} left over"
+        )
 
 
 class Solution(NamedTuple):

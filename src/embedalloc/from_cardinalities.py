@@ -9,13 +9,7 @@ from numpy.typing import ArrayLike
 from embedalloc.allocation import Allocation, Solution, name_solution
 from embedalloc.budgets import parse_budget
 from embedalloc.checks import LARGEST_NUMBER, name_values, put_in_order, whole_number
-from embedalloc.problem import (
-    BudgetProblem,
-    Cardinalities,
-    PerField,
-    build_problem,
-    named_counts,
-)
+from embedalloc.problem import BudgetProblem, Cardinalities, PerField, build_problem, named_counts
 from embedalloc.proportional import Leftover
 from embedalloc.rules import RULES, Rule, find_rule
 

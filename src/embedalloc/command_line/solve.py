@@ -185,7 +185,7 @@ def _as_text(
 ) -> str:
     lines = [
         allocation_table(found, notes),
-        found.summary()[0],
+        found.sum_up(),
     ]
     if memory is not None:
         each = bytes_per_parameter(dtype or "float32", optimizer)
