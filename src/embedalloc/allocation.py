@@ -8,14 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embedalloc.arrays import Floats, Ints
-from embedalloc.greedy import give_back, spend
-from embedalloc.problem import (
-    BudgetProblem,
-    Cardinalities,
-    Constraints,
-    PerField,
-    build_problem,
-)
+from embedalloc.greedy import Worth, give_back, spend
+from embedalloc.problem import BudgetProblem, Cardinalities, Constraints, PerField, build_problem
 
 #: A target this close below a whole number, relatively, counts as that number: whether three
 #: thirds of a budget make one must not depend on the last bit of a square root.
@@ -74,18 +68,18 @@ class Allocation:
             f"{self.parameters[name]:>10,}"
             for name, dimension in self.dimensions.items()
         ]
-        return "\n".join([*lines, *self.summary()])
-
-    def summary(self) -> list[str]:
-        """Return what was spent and, where there is an objective, its value, in a line each."""
-        lines = [
-            f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
-            f"{self.leftover:,} left over"
-        ]
+        lines.append(self.sum_up())
         if self.objective is not None:
             gap = "" if self.gap is None else f", at most {self.gap:.4g} above the optimum"
             lines.append(f"objective {self.objective:.6g}{gap}")
-        return lines
+        return "\n".join(lines)
+
+    def sum_up(self) -> str:
+        """Return what was spent, in a line."""
+        return (
+            f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
+            f"{self.leftover:,} left over"
+        )
 
 
 class Solution(NamedTuple):
@@ -236,15 +230,15 @@ def round_and_spend(problem: BudgetProblem, a: Floats) -> Ints:
     targets = problem.lower.astype(np.float64)
     if free.any():
         targets[free] = _theorem_3(a[free], problem.costs[free], problem.shared_budget)
-    costs, step = problem.costs.astype(np.float64), problem.step
+    step = problem.step
 
-    def reduction_per_parameter(j: Any, d: Any) -> Any:
-        return a[j] / (costs[j] * d * (d + step))  # (a/d − a/(d + s)) / (s N)
+    def reduce_per_parameter(d: Any, a: Any, cost: Any) -> Any:
+        return a / (cost * d * (d + step))  # (a/d − a/(d + s)) / (s N)
 
+    worth = Worth(reduce_per_parameter, (a, problem.costs.astype(np.float64)))
     rounded = whole_dimensions_below(targets, problem)
     # NOTE[PAPER] integer-projection: Algorithm 1 projects onto the budget without saying how.
-    affordable = give_back(rounded, problem, reduction_per_parameter)
-    return spend(affordable, problem, reduction_per_parameter)
+    return spend(give_back(rounded, problem, worth), problem, worth)
 
 
 def _continuous_bound(problem: BudgetProblem, a: Floats) -> float:

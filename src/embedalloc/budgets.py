@@ -101,15 +101,7 @@ def select_budget(
         for _ in range(repetitions)
         for split in _fold_splits(row_count, folds, rng=rng, strata=strata)
     ]
-    losses = np.array(
-        [
-            [
-                _validation_loss(training, held_out, b, allocate, train, loss)
-                for training, held_out in splits
-            ]
-            for b in candidates
-        ]
-    )
+    losses = _validate(splits, candidates, allocate, train, loss)
     means = losses.mean(axis=1)
     best = int(np.argmin(means))
     threshold = float(means[best] + _standard_errors(losses)[best])
@@ -137,26 +129,27 @@ def select_budget_by_holdout(
     shared = np.intersect1d(training, held_out)
     if shared.size:
         raise ValueError(f"row {shared[0]} is in both the training and the validation rows")
-    losses = np.array(
-        [[_validation_loss(training, held_out, b, allocate, train, loss)] for b in candidates]
-    )
+    losses = _validate([(training, held_out)], candidates, allocate, train, loss)
     threshold = float(losses.min() + tolerance)
     chosen = candidates[int(np.argmax(losses[:, 0] <= threshold))]
     return BudgetSelection(chosen, allocate(training, chosen), candidates, losses, threshold)
 
 
-def _validation_loss(
-    training: Rows,
-    held_out: Rows,
-    budget: int,
+def _validate(
+    splits: Sequence[tuple[Rows, Rows]],
+    budgets: Sequence[int],
     allocate: Callable[[Rows, int], Dimensions],
     train: Callable[[Rows, Dimensions], Model],
     loss: Callable[[Model, Rows], float],
-) -> float:
-    value = float(loss(train(training, allocate(training, budget)), held_out))
-    if not np.isfinite(value):
-        raise ValueError(f"the validation loss at budget {budget} is {value}")
-    return value
+) -> Floats:
+    """Return the loss of every budget on the held-out rows of every split."""
+    losses = np.empty((len(budgets), len(splits)))
+    for i, budget in enumerate(budgets):
+        for k, (training, held_out) in enumerate(splits):
+            losses[i, k] = loss(train(training, allocate(training, budget)), held_out)
+            if not np.isfinite(losses[i, k]):
+                raise ValueError(f"the validation loss at budget {budget} is {losses[i, k]}")
+    return losses
 
 
 def _row_numbers(rows: ArrayLike, what: str) -> Rows:

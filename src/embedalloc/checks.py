@@ -31,6 +31,12 @@ def by_name(values: object) -> dict[str, Any] | None:
     return None
 
 
+def check_list(values: object, what: str) -> None:
+    """Refuse what is not a list of values."""
+    if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)):
+        raise ValueError(f"{what}: {values!r} is neither a mapping nor a list")
+
+
 def name_values(values: Any, names: Sequence[str], what: str) -> dict[str, Any]:
     """Return values by name; those without names come in the order of the names.
 
@@ -38,7 +44,7 @@ def name_values(values: Any, names: Sequence[str], what: str) -> dict[str, Any]:
     """
     named = by_name(values)
     if named is None:
-        return dict(zip(names, _checked_list(values, names, what), strict=True))
+        return dict(zip(names, put_in_order(values, names, what), strict=True))
     known = set(names)
     unknown = next((name for name in named if name not in known), None)
     if unknown is not None:
@@ -49,7 +55,10 @@ def name_values(values: Any, names: Sequence[str], what: str) -> dict[str, Any]:
 def put_in_order(values: Any, names: Sequence[str], what: str) -> Any:
     """Return one value per name, in the order of the names, whatever form the user gave."""
     if by_name(values) is None:
-        return _checked_list(values, names, what)
+        check_list(values, what)
+        if len(values) != len(names):
+            raise ValueError(f"{what}: expected {len(names)} values, got {len(values)}")
+        return values
     named = name_values(values, names, what)
     missing = [name for name in names if name not in named]
     if missing:
@@ -68,11 +77,3 @@ def list_names(names: Iterable[str], most: int = 5) -> str:
     every = [repr(name) for name in names]
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
-
-
-def _checked_list(values: Any, names: Sequence[str], what: str) -> Any:
-    if isinstance(values, str) or not isinstance(values, (Sequence, np.ndarray)):
-        raise ValueError(f"{what}: {values!r} is neither a mapping nor a list")
-    if len(values) != len(names):
-        raise ValueError(f"{what}: expected {len(names)} values, got {len(values)}")
-    return values

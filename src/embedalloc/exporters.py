@@ -141,8 +141,8 @@ def from_json(text: str) -> Allocation:
             cardinalities={name: int(row["cardinality"]) for name, row in rows},
             parameters={name: int(row["parameters"]) for name, row in rows},
             budget=int(content["budget"]),
-            objective=_number_or_none(content["objective"]),
-            lower_bound=_number_or_none(content["lower_bound"]),
+            objective=None if content["objective"] is None else float(content["objective"]),
+            lower_bound=None if content["lower_bound"] is None else float(content["lower_bound"]),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"this JSON does not hold an allocation: {error!r}") from None
@@ -203,7 +203,3 @@ def _without_dots(name: str) -> str:
 def _finite_or_text(value: float | None) -> float | str | None:
     """Return a number as JSON knows it; infinity, which it does not know, as text."""
     return value if value is None or math.isfinite(value) else str(value)
-
-
-def _number_or_none(value: float | str | None) -> float | None:
-    return None if value is None else float(value)

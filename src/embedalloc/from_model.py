@@ -12,6 +12,7 @@ from embedalloc.arrays import Floats
 from embedalloc.checks import put_in_order
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import PerField
+from embedalloc.rules import RULES
 from embedalloc.spectra import fit_coefficient, singular_values_by_rows, spectral_tails
 
 if TYPE_CHECKING:
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 #: Values that are copied from a table at a time (32 MB as float64).
 VALUES_PER_BLOCK = 2**22
-#: Rules that read the weights.
-SPECTRAL_RULES = ("paper", "optimal", "spectral_mass")
+#: Rules that read the weights: those that need more than cardinalities.
+SPECTRAL_RULES = [rule.name for rule in RULES.values() if rule.needs_input]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,22 +1,45 @@
 """Greedy steps under a budget: who gets the next dimension, and who gives one back.
 
-A function ``worth(j, d)`` says what the step from dimension d to the next is worth to field j, for
-numbers and for arrays of them alike; it never rises with d. Steps are taken one by one from a heap.
-Where there are many more steps than fields, those above some worth are taken together in between,
-which are the same steps in another order.
+Steps are taken one by one from a heap. Where there are many more steps than fields, those above
+some worth are taken together in between, which are the same steps in another order.
 """
 
 import heapq
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from embedalloc.arrays import Ints
+from embedalloc.arrays import Floats, Ints
 from embedalloc.problem import BudgetProblem
 
-Worth = Callable[[Any, Any], Any]
+
+@dataclass(frozen=True)
+class Worth:
+    """What the step from dimension d to the next is worth to each field; never rising with d.
+
+    Attributes
+    ----------
+    formula
+        Of d and the field's own numbers. It is given numbers or arrays of them.
+    own
+        The fields' own numbers, one array for each that the formula takes.
+    """
+
+    formula: Callable[..., Any]
+    own: tuple[Floats, ...]
+
+    def of_each(self, dimensions: Ints) -> Floats:
+        """Return the worth of every field's next step."""
+        with np.errstate(divide="ignore"):  # the first dimension may be worth infinitely much
+            return np.asarray(self.formula(dimensions, *self.own))
+
+    def of_one(self) -> Callable[[int, int], float]:
+        """Return a quick function of (field, dimension) with the same values."""
+        formula, own = self.formula, list(zip(*(each.tolist() for each in self.own), strict=True))
+        return lambda j, d: float(formula(d, *own[j]))
 
 
 def give_back(dimensions: Ints, problem: BudgetProblem, worth: Worth) -> Ints:
@@ -29,16 +52,16 @@ def give_back(dimensions: Ints, problem: BudgetProblem, worth: Worth) -> Ints:
         return dimensions
     _, dimensions = _narrow(np.minimum(problem.lower, dimensions), dimensions, problem, worth)
     excess = problem.cost_of(dimensions) - problem.budget
-    kept, step, costs, lower = dimensions.tolist(), problem.step, problem.costs, problem.lower
-    able = np.flatnonzero(dimensions - step >= lower)
-    heap = list(zip(worth(able, dimensions[able] - step).tolist(), able.tolist(), strict=True))
+    kept, step = dimensions.tolist(), problem.step
+    value, costs, lower = worth.of_one(), problem.costs.tolist(), problem.lower.tolist()
+    heap = [(value(j, d - step), j) for j, d in enumerate(kept) if d - step >= lower[j]]
     heapq.heapify(heap)
     while excess > 0:
         _, j = heapq.heappop(heap)
         kept[j] -= step
-        excess -= step * int(costs[j])
+        excess -= step * costs[j]
         if kept[j] - step >= lower[j]:
-            heapq.heappush(heap, (float(worth(j, kept[j] - step)), j))
+            heapq.heappush(heap, (value(j, kept[j] - step), j))
     return np.array(kept, dtype=np.int64)
 
 
@@ -48,31 +71,31 @@ def spend(dimensions: Ints, problem: BudgetProblem, worth: Worth) -> Ints:
     A step that does not fit now never will, because the leftover only shrinks; its field is done.
     Ties go to the field that comes first.
     """
-    prices, step = problem.costs * problem.step, problem.step
+    step, value, upper = problem.step, worth.of_one(), problem.upper.tolist()
+    prices = problem.costs * step
+    price_of, few = prices.tolist(), _few_steps(problem)
     while True:
         leftover = problem.budget - problem.cost_of(dimensions)
         able = np.flatnonzero((prices <= leftover) & (dimensions <= problem.upper - step))
-        with np.errstate(divide="ignore"):  # the first dimension may be worth infinitely much
-            first = -worth(able, dimensions[able])
-        heap = list(zip(first.tolist(), able.tolist(), strict=True))
+        heap = list(zip((-worth.of_each(dimensions)[able]).tolist(), able.tolist(), strict=True))
         heapq.heapify(heap)
-        taken, most = dimensions.tolist(), _few_steps(problem)
-        while heap and most:
+        taken, steps, misses = dimensions.tolist(), 0, 0
+        while heap and steps < few and misses < few // 10:
             _, j = heapq.heappop(heap)
-            price = int(prices[j])
-            if price > leftover:
+            if price_of[j] > leftover:
+                misses += 1  # many of them are sorted out more quickly all at once
                 continue
             taken[j] += step
-            leftover -= price
-            most -= 1
-            if taken[j] + step <= problem.upper[j]:
-                heapq.heappush(heap, (-float(worth(j, taken[j])), j))
+            leftover -= price_of[j]
+            steps += 1
+            if taken[j] + step <= upper[j]:
+                heapq.heappush(heap, (-value(j, taken[j]), j))
         dimensions = np.array(taken, dtype=np.int64)
         if not heap:
             return dimensions
-        most_affordable = dimensions + step * np.maximum(leftover // prices, 0)
-        ceiling = np.maximum(np.minimum(problem.upper, most_affordable), dimensions)
-        dimensions, _ = _narrow(dimensions, ceiling, problem, worth)
+        if steps == few:
+            most = np.minimum(problem.upper, dimensions + step * (leftover // prices))
+            dimensions, _ = _narrow(dimensions, most, problem, worth)
 
 
 def _few_steps(problem: BudgetProblem) -> int:
@@ -94,10 +117,10 @@ def _narrow(low: Ints, high: Ints, problem: BudgetProblem, worth: Worth) -> tupl
 
     while float((high - low).astype(np.float64).sum()) > step * _few_steps(problem):
         j = int(np.argmax(high - low))
-        with np.errstate(divide="ignore"):
-            pivot = worth(j, low[j] + (high[j] - low[j]) // (2 * step) * step)
-            above = _take_all(operator.gt, pivot, low, high, step, worth)
-            at_least = _take_all(operator.ge, pivot, above, high, step, worth)
+        middle = low + (high - low) // (2 * step) * step
+        pivot = worth.of_each(middle)[j]
+        above = _take_all(operator.gt, pivot, low, high, step, worth)
+        at_least = _take_all(operator.ge, pivot, above, high, step, worth)
         if not fits(above):
             high = above
         elif fits(at_least):
@@ -111,10 +134,10 @@ def _take_all(
     compare: Callable[[Any, Any], Any], pivot: float, low: Ints, high: Ints, step: int, worth: Worth
 ) -> Ints:
     """Return the dimensions after all steps from low to high whose worth compares to the pivot."""
-    fewest, most, every = np.zeros_like(low), (high - low) // step, np.arange(len(low))
+    fewest, most = np.zeros_like(low), (high - low) // step
     while (is_open := fewest < most).any():
         middle = (fewest + most + 1) // 2
-        is_wanted = compare(worth(every, low + (middle - 1) * step), pivot)
+        is_wanted = compare(worth.of_each(low + (middle - 1) * step), pivot)
         fewest = np.where(is_open & is_wanted, middle, fewest)
         most = np.where(is_open & ~is_wanted, middle - 1, most)
     return low + fewest * step

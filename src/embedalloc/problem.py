@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats, Ints
-from embedalloc.checks import LARGEST_NUMBER, by_name, name_values, put_in_order, whole_number
+from embedalloc.checks import (
+    LARGEST_NUMBER,
+    by_name,
+    check_list,
+    name_values,
+    put_in_order,
+    whole_number,
+)
 
 #: One value per field: by name, or in the order of the cardinalities.
 PerField = Mapping[str, float] | Sequence[float] | Floats | Ints
@@ -177,9 +184,7 @@ def build_problem(
     return BudgetProblem(names, counts, costs, lower, upper, settled, step, total)
 
 
-def named_counts(
-    cardinalities: Cardinalities,
-) -> tuple[tuple[str, ...], Ints]:
+def named_counts(cardinalities: Cardinalities) -> tuple[tuple[str, ...], Ints]:
     """Return the fields' names (x1, x2, … where there are none) and their cardinalities."""
     named = by_name(cardinalities)
     if named is not None:
@@ -187,10 +192,9 @@ def named_counts(
         wrong = next((name for name in names if not isinstance(name, str)), None)
         if wrong is not None:
             raise ValueError(f"cardinalities: the name {wrong!r} is not a string")
-    elif isinstance(cardinalities, (Sequence, np.ndarray)) and not isinstance(cardinalities, str):
-        names = tuple(f"x{j}" for j in range(1, len(cardinalities) + 1))
     else:
-        raise ValueError(f"cardinalities: {cardinalities!r} is neither a mapping nor a list")
+        check_list(cardinalities, "cardinalities")
+        names = tuple(f"x{j}" for j in range(1, len(cardinalities) + 1))
     if not names:
         raise ValueError("cardinalities: there is no field to allocate to")
     return names, _whole_numbers(cardinalities, names, "cardinalities", least=1)

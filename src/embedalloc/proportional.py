@@ -6,13 +6,13 @@ back where that is too expensive (the largest surplus first), and with ``leftove
 remains goes to the largest deficit, step by step.
 """
 
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from embedalloc.allocation import whole_dimensions_below
 from embedalloc.arrays import Floats, Ints
-from embedalloc.greedy import give_back, spend
+from embedalloc.greedy import Worth, give_back, spend
 from embedalloc.problem import BudgetProblem, PerField
 
 Leftover = Literal["floored", "spent"]
@@ -32,10 +32,7 @@ def proportional_dimensions(problem: BudgetProblem, weights: Floats, leftover: L
     if free.any():
         share = weights[free] / weights[free].max()
         targets[free] = problem.shared_budget * share / (problem.costs[free] @ share)
-
-    def deficit(j: Any, d: Any) -> Any:
-        return targets[j] - d
-
+    deficit = Worth(lambda d, target: target - d, (targets,))
     dimensions = give_back(whole_dimensions_below(targets, problem), problem, deficit)
     # NOTE[PAPER] rivals-leftover: nothing is said of what the rivals do with the leftover.
     return spend(dimensions, problem, deficit) if leftover == "spent" else dimensions
@@ -108,7 +105,7 @@ def dimensions_by_priority(problem: BudgetProblem, *, divide_by_dimension: bool 
     n = problem.cardinalities.astype(np.float64)
     scores = np.sqrt(np.maximum(n - 1.0, 1.0)) / n
     if divide_by_dimension:
-        return spend(problem.lower, problem, lambda j, d: scores[j] / d)
+        return spend(problem.lower, problem, Worth(lambda d, score: score / d, (scores,)))
     dimensions = problem.lower.copy()
     leftover = problem.budget - problem.cost_of(dimensions)
     for j in np.argsort(-scores, kind="stable").tolist():

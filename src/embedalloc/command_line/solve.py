@@ -185,7 +185,7 @@ def _as_text(
 ) -> str:
     lines = [
         allocation_table(found, notes),
-        found.summary()[0],
+        found.sum_up(),
     ]
     if memory is not None:
         each = bytes_per_parameter(dtype or "float32", optimizer)
@@ -195,7 +195,8 @@ def _as_text(
         lines.append(f"sum of a/d: {found.objective:.6g}{gap}")
     full = [name for name, note in notes.items() if note == "full"]
     if full:
-        lines.append(paragraph(f"full, at N - 1 or at the maximum: {list_names(full)}"))
+        names = list_names(map(cut_name, full), most=8)
+        lines.append(paragraph(f"full, at N - 1 or at the maximum: {names}"))
     lines.append(
         "the budget binds: more would give larger dimensions"
         if binds

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from embedalloc.intervals import wilson
 from embedalloc.streams import stream
 from embedalloc.study import exp2, exp3, latent
 from embedalloc.study.claims.exp2 import exp2_findings
@@ -50,7 +51,6 @@ from embedalloc.study.multiverse.summary import (
     share_words,
     shares,
     variance_share,
-    wilson,
 )
 from embedalloc.study.settings.configuration import read_configuration
 from embedalloc.study.settings.exp3 import Exp3Choices

@@ -20,7 +20,7 @@ def names(script):
 def test_direct_and_indirect_imports_are_found():
     exp1, exp3 = names(ROOT / "scripts/simulate_exp1.py"), names(ROOT / "scripts/simulate_exp3.py")
     assert {"study/exp1.py", "study/latent.py", "streams.py", "spectra.py"} <= exp1
-    assert {"allocation.py", "heuristics.py", "priorities.py", "problem.py"} <= exp3
+    assert {"allocation.py", "proportional.py", "greedy.py", "problem.py"} <= exp3
     assert "allocation.py" not in exp1
     assert "study/exp3.py" not in exp1
     assert "study/style.py" not in exp1 | exp3
