@@ -9,33 +9,19 @@ from embedalloc.study.settings.heart import HeartChoices
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
-
-def main(
-    cell: PointsCell[HeartChoices],
-    data: list[str] | str,
-    choices: str,
-    ledger: str,
-    outcomes: str,
-) -> None:
-    """Run the points that the cell lists."""
-    frame = run_heart_points(
-        read_spaces(choices)["heart"],
-        cell.points,
-        {claim.id: claim for claim in read_ledger(ledger)},
-        data if isinstance(data, str) else os.path.dirname(data[0]),
-        block=cell.settings,
-        splits=cell.replications,
-        at_most=cell.at_most,
-    )
-    write_table(outcomes, frame, OUTCOMES, settings=cell.plain(), seed=cell.seed)
-
-
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        main(
-            PointsCell[HeartChoices].model_validate(snakemake.params.cell),
-            snakemake.input.data,
-            snakemake.input.choices,
-            snakemake.input.ledger,
-            snakemake.output.outcomes,
+        cell = PointsCell[HeartChoices].model_validate(snakemake.params.cell)
+        data = snakemake.input.data
+        frame = run_heart_points(
+            read_spaces(snakemake.input.choices)["heart"],
+            cell.points,
+            {claim.id: claim for claim in read_ledger(snakemake.input.ledger)},
+            data if isinstance(data, str) else os.path.dirname(data[0]),
+            block=cell.settings,
+            splits=cell.replications,
+            at_most=cell.at_most,
+        )
+        write_table(
+            snakemake.output.outcomes, frame, OUTCOMES, settings=cell.plain(), seed=cell.seed
         )

@@ -16,10 +16,11 @@ from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.heart import paired_findings
 from embedalloc.study.claims.ledger import judge, read_ledger
-from embedalloc.study.heart import splits as heart
+from embedalloc.study.heart.bench import bench_of_split, training_settings
 from embedalloc.study.heart.metrics import score
 from embedalloc.study.heart.paired import paired_table
 from embedalloc.study.heart.patients import read_patients
+from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse import space as mv
 from embedalloc.study.multiverse.cells import (
     CHOICES,
@@ -53,6 +54,7 @@ from embedalloc.study.multiverse.summary import (
 )
 from embedalloc.study.settings.configuration import read_configuration
 from embedalloc.study.settings.exp3 import Exp3Choices
+from embedalloc.study.settings.heart import HeartChoices
 from tests.places import ROOT, changed, read_config, read_settings
 
 CONFIG = read_config()
@@ -257,9 +259,13 @@ def test_points_run_with_every_reading(name):
     assert len(rows) == len(chosen) * len(space.claims)
 
 
+def heart_block(**changes):
+    return HeartChoices.taken_from(SETTINGS.heart, epochs=2, **changes)
+
+
 def test_heart_points_run_and_share_their_seed():
     space = SPACES["heart"]
-    block = CONFIG["heart"] | {"epochs": 2, "budgets": [64, 128], "restarts": 2}
+    block = heart_block(budgets=[64, 128], restarts=2)
     setting = space.default | {"greedy": "per_dimension", "tries": "same_tries",
                                "cap": "cardinality_minus_one", "restore": "no"}  # fmt: skip
     chosen = [mv.Point("draw", i, 0, 5, setting) for i in range(2)]
@@ -312,17 +318,11 @@ def test_a_point_that_grew_is_the_same_as_one_that_was_large_at_once(name, monke
 
 def test_heart_findings_are_those_of_the_paired_table_and_of_resampled_splits():
     space = SPACES["heart"]
-    block = CONFIG["heart"] | {"epochs": 2, "budgets": [64, 128], "restarts": 2}
+    cell = heart_block(budgets=[64, 128], restarts=2).cell(4, range(5))
     patients = read_patients(DATA, cholesterol_zero_is_missing=False)
-    config = {"seed": 4, "heart": block | {"splits": 5, "splits_per_job": 5}}
-    scores, splits = score_splits(patients, config, 0, space.readings(space.default))
+    scores, splits = score_splits(patients, cell, space.readings(space.default))
     first, *again = resampled_findings(scores, splits, seed=4)
-    rows = {part: len(splits.iloc[0][part]) for part in ("training", "validation", "test")}
-    table = paired_table(
-        scores,
-        test=(rows["test"], rows["training"] + rows["validation"]),
-        validation=(rows["validation"], rows["training"]),
-    )
+    table = paired_table(scores, test=(276, 644), validation=(129, 515))
     assert first == paired_findings(table)
     assert set(first["heart-brier"]) == {"one_try"}
     claim = CLAIMS["heart-accuracy"]
@@ -338,26 +338,26 @@ def test_heart_findings_are_those_of_the_paired_table_and_of_resampled_splits():
 
 def test_the_heuristic_of_the_reading_stands_for_cardinality():
     patients = read_patients(DATA, cholesterol_zero_is_missing=False)
-    block = CONFIG["heart"] | {"epochs": 2, "budgets": [64, 256], "restarts": 1}
-    config = {"seed": 4, "heart": block | {"splits": 2, "splits_per_job": 2}}
-    everything = heart.run_splits(patients, **heart_cell(config, 0))
+    cell = heart_block(budgets=[64, 256], restarts=1).cell(4, range(2))
+    everything = run_splits(patients, cell)
     scores, _ = score(*everything[:2], patients)
     for reading, model in (
         ("literal", "cardinality"),
         ("per_dimension", "cardinality_per_dimension"),
     ):
-        found, _ = score_splits(patients, config, 0, [reading, "one_try"])
+        found, _ = score_splits(patients, cell, [reading, "one_try"])
         mine = found[found["model"] == "cardinality"].drop(columns="model")
         expected = scores[scores["model"] == model].drop(columns="model")
         pd.testing.assert_frame_equal(mine.reset_index(drop=True), expected.reset_index(drop=True))
     both = scores[scores["model"].str.startswith("cardinality")]
-    assert both.groupby("split")["dimensions"].nunique().max() == 2  # the readings do differ
+    chosen = both.assign(dimensions=both["dimensions"].map(tuple)).groupby("split")["dimensions"]
+    assert chosen.nunique().max() == 2  # the readings do differ
 
 
 def test_heart_points_grow_as_if_large_at_once(monkeypatch):
     monkeypatch.setattr(mv, "SETTLED", 1.1)
     space = SPACES["heart"]
-    block = CONFIG["heart"] | {"epochs": 2, "budgets": [64, 128], "restarts": 2}
+    block = heart_block(budgets=[64, 128], restarts=2)
     chosen = [mv.Point("draw", 0, 0, 5, space.default)]
     grown, at_once = (
         run_heart_points(space, chosen, CLAIMS, DATA, block=block, splits=splits, at_most=3)
@@ -392,19 +392,14 @@ def test_defaults_of_the_new_settings_keep_every_number():
     a = np.arange(1.0, 10.0)
     assert bench.weigh(a) is a
     assert bench.caps is None
-    settings = heart.training_settings(CONFIG["heart"])
+    settings = training_settings(SETTINGS.heart)
     assert (settings.watch, settings.restore_best) == ("logloss", True)
 
 
 def small_bench(**changes):
     patients = read_patients(DATA, cholesterol_zero_is_missing=False)
-    settings = CONFIG["heart"] | {"epochs": 6, "patience": 2, "learning_rate": 0.05} | changes
-
-    def named(*parts):
-        return stream(1, "heart", 0, *parts)
-
-    training, validation, _ = heart.split_patients(patients, settings, named("rows"))
-    return heart.Bench(patients, training, validation, settings, named)
+    quick = changed(SETTINGS.heart, epochs=6, patience=2, learning_rate=0.05, **changes)
+    return bench_of_split(patients, quick, seed=1, split=0)[0]
 
 
 def test_other_values_do_what_they_say():
@@ -418,8 +413,7 @@ def test_other_values_do_what_they_say():
     for cap, less in (("cardinality", 0), ("cardinality_minus_one", 1)):
         bench = small_bench(rank_cap=cap)
         assert bench.caps == [n - less for n in bench.cardinalities]
-        chosen = bench.propose(np.ones(9), 4096).dimensions.values()
-        assert list(chosen) == bench.caps
+        assert list(bench.propose(np.ones(9), 4096)) == bench.caps
     a = np.ones(9)
     bench = small_bench(sample_sizes="multiply")
     recorded = bench.weigh(a)

@@ -93,7 +93,7 @@ def simulate_part(
         sizes = block.observations
         return (pd.concat([exp2.simulate(block.cell(seed, n, replications)) for n in sizes]),)
     sizes = block.observations
-    performance = pd.concat([exp3.simulate(block.cell(seed, n, replications))[0] for n in sizes])
+    performance = pd.concat([exp3.simulate(block.cell(seed, n, replications)) for n in sizes])
     if "known" in readings:
         performance = performance.assign(risk=performance["risk_known"])
     return (performance,)

@@ -40,8 +40,6 @@ class Exp3Model(Sampling):
     """how the coefficient a is fitted to tail(d) = a/d"""
     spectral_mass: SpectralMass
     """mass of a predictor, by its singular values"""
-    test_observations: AtLeast2
-    """size of the independent test sample"""
 
     @property
     def cardinalities(self) -> list[int]:
