@@ -8,8 +8,8 @@ import numpy as np
 from embedalloc.arrays import Floats
 from embedalloc.study.heart.trainer.network import (
     NetworkShape,
-    Plan,
     Rows,
+    Schedule,
     draw_schedule,
     initial_weights,
     predict,
@@ -44,7 +44,7 @@ def heart_like(rng: np.random.Generator, rows: int) -> Rows:
 
 def start(
     shape: NetworkShape, rows: int, seed: int = 0, epochs: int = 50, dropout: float = 0.25
-) -> tuple[Floats, Plan]:
+) -> tuple[Floats, Schedule]:
     rng = np.random.default_rng(seed)
     return initial_weights(shape, rng), draw_schedule(rng, rows, epochs, shape.hidden, dropout)
 
