@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -47,9 +48,14 @@ def check(kind: type[S], values: Any, place: str = "") -> S:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        schema = kind.model_json_schema()
+        schema = _schema(kind)
         found = error.errors(include_url=False)
         raise refusal(_explain(each, schema, place) for each in found if _counts(each)) from None
+
+
+@cache
+def _schema(kind: type[Settings]) -> dict[str, Any]:
+    return kind.model_json_schema()
 
 
 def refusal(problems: Iterable[str]) -> ConfigError:
