@@ -107,11 +107,6 @@ class Parameters:
         """Contribution ``t_j = U_j w_j`` of every category to the score."""
         return {name: table @ self.weights[name] for name, table in self.tables.items()}
 
-    @property
-    def embedding_parameter_count(self) -> int:
-        """The quantity Σ N_j d_j that Theorem 2 charges for."""
-        return sum(table.size for table in self.tables.values())
-
     def predict(self, codes: Codes, numeric: NDArray[Any] | None = None) -> Floats:
         """Score rows given their category codes and numeric covariates."""
         return self._score(Sample.of_inputs(codes, numeric))
