@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import embedalloc
 from embedalloc.command_line import COMMANDS, main
 from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
-from embedalloc.text import allocation_table, bar, listed
+from embedalloc.text import bar, cut_name
 
 PAPER = Path(__file__).resolve().parents[1] / "workflow/resources/paper_table1.csv"
 
@@ -116,14 +116,14 @@ def test_solve_reads_well_in_80_columns():
     done = solve(*TWO, "--cardinality", "sex=2", "--budget", 20_000)
     assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["predictor", "categories", "dimension", "parameters", "share"]
+    assert lines[0].split() == ["field", "categories", "dimension", "parameters", "share"]
     assert lines[1].split()[:5] == ["user", "943", "8", "7,544", "37.7%"]
     assert lines[2].split()[:5] == ["item", "1,682", "7", "11,774", "58.9%"]
     assert lines[3].split() == ["sex", "2", "1", "2", "0.0%", "full", "▏"]
     assert lines[1].count("█") < lines[2].count("█") <= 20
     assert lines[4:] == [
         "equal: 19,320 of 20,000 parameters spent, 680 left over",
-        "full, at N - 1 or at the maximum: sex",
+        "full, at N - 1 or at the maximum: 'sex'",
         "the budget binds: more would give larger dimensions",
     ]
     assert max(map(len, lines)) <= 80
@@ -141,7 +141,7 @@ def test_long_names_and_many_tables_stay_within_80_columns():
 def test_solve_with_coefficients_in_bytes():
     words = (*TWO, "--cardinality", "store=50", "--coefficient", "user=2", "--coefficient")
     done = solve(*words, "item=1", "--fixed", "store=8", "--bytes", "64 kB", "--optimizer", "sgd")
-    assert "store              50          8           400   2.5%  fixed" in done.stdout
+    assert "store          50          8         400   2.5%  fixed" in done.stdout
     assert "paper: 15,615 of 16,000 parameters spent, 385 left over\n" in done.stdout
     assert "64 kB: 62,460 bytes used, 4 per parameter\n" in done.stdout
     assert "sum of a/d: 0.472222, at most 0.01516 above the optimum\n" in done.stdout
@@ -259,6 +259,9 @@ def test_bars_are_drawn_in_what_the_terminal_can_print(monkeypatch):
     assert bar(1.0, 4) == "████"
     monkeypatch.setattr("sys.stdout", type("Ascii", (), {"encoding": "ascii"})())
     assert (bar(0.5, 4), bar(0.0, 4)) == ("##", "")
-    assert listed(["one\ntwo"]) == "one two"
-    nothing = embedalloc.allocate({"a": 3}, 0, minimum=0)
-    assert allocation_table(nothing).splitlines()[1].split() == ["a", "3", "0", "0", "0.0%"]
+    assert cut_name("one\ntwo", 5) == "one ."
+
+
+def test_a_budget_of_nothing_has_a_table_too():
+    done = solve("--cardinality", "a=3", "--minimum", 0, "--budget", 0)
+    assert done.stdout.splitlines()[1].split() == ["a", "3", "0", "0", "0.0%"]

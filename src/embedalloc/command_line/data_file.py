@@ -11,7 +11,9 @@ import pyarrow
 from numpy.typing import NDArray
 
 from embedalloc.command_line import InputError
-from embedalloc.data.estimator import is_categorical
+from embedalloc.data.rules import data_rule
+from embedalloc.data.table import is_categorical
+from embedalloc.text import list_names
 
 #: A column with fewer rows may have all its values different without being an identifier.
 FEWEST_ROWS_OF_AN_IDENTIFIER = 20
@@ -19,12 +21,12 @@ FEWEST_ROWS_OF_AN_IDENTIFIER = 20
 
 @dataclass(frozen=True)
 class DataFile:
-    """A table to plan for.
+    """A table to choose dimensions for.
 
     Attributes
     ----------
     frame
-        The predictors.
+        The fields and numbers to predict from.
     target
         One value per row.
     categorical
@@ -92,6 +94,14 @@ def read_data_file(
     return DataFile(frame, goal, fields)
 
 
+def check_rule(name: str) -> None:
+    """Refuse a rule that does not exist."""
+    try:
+        data_rule(name)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
 def _read(path: Path) -> pd.DataFrame:
     parquet = path.suffix.lower() in (".parquet", ".pq")
     try:
@@ -124,9 +134,8 @@ def _refuse_repeated(path: Path, names: Any) -> None:
 def _check_names(path: Path, frame: pd.DataFrame, option: str, names: Sequence[str]) -> None:
     for name in names:
         if name not in frame.columns:
-            some = ", ".join(map(str, frame.columns[:8]))
-            more = f" and {frame.shape[1] - 8} more" if frame.shape[1] > 8 else ""
-            raise InputError(f"{path}: {option}: no column {name!r}; there are {some}{more}")
+            known = list_names(frame.columns, most=8)
+            raise InputError(f"{path}: {option}: no column {name!r}; there are {known}")
 
 
 def _target(path: Path, frame: pd.DataFrame, name: str) -> NDArray[Any]:
@@ -142,14 +151,11 @@ def _target(path: Path, frame: pd.DataFrame, name: str) -> NDArray[Any]:
             f"{path}: target {name!r} is {str(column.iloc[0])!r} in all {len(frame):,} rows; there "
             "is nothing to predict"
         )
-    if (
-        pd.api.types.is_numeric_dtype(column.dtype)
-        and not np.isfinite(column.to_numpy(np.float64)).all()
-    ):
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        return column.astype(object).to_numpy()
+    if not np.isfinite(column.to_numpy(np.float64)).all():
         raise InputError(f"{path}: target {name!r} holds infinity; drop these rows")
-    if pd.api.types.is_numeric_dtype(column.dtype):
-        return column.to_numpy()
-    return column.astype(object).to_numpy()
+    return column.to_numpy()
 
 
 def _as_numbers(path: Path, column: pd.Series, name: str) -> pd.Series:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from embedalloc.data.case import Case, Outcome, cardinality_dimensions
+from embedalloc.data.case import DataCase
+from embedalloc.data.decision import Decision
 from embedalloc.data.response import decide_response_aware, gather_response
 from embedalloc.data.screened import decide_screened, gather_screening
 from embedalloc.data.spectral import decide_by_spectra, gather_spectra
@@ -20,8 +21,8 @@ from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
 class DataRule:
     """A rule by its two halves: what it measures, and how it decides for a budget."""
 
-    gather: Callable[[Case], Any]
-    decide: Callable[[Case, Any, int], Outcome]
+    gather: Callable[[DataCase], Any]
+    decide: Callable[[DataCase, Any, int], Decision]
 
 
 #: Rules that read data, by name.
@@ -52,5 +53,5 @@ def data_rule(name: str) -> DataRule:
         raise ValueError(f"unknown allocation rule {name!r}; there are {', '.join(rule_names())}")
     return DataRule(
         lambda case: None,
-        lambda case, _, budget: Outcome(cardinality_dimensions(case, name, budget)),
+        lambda case, _, budget: Decision(case.allocate(name, budget)),
     )
