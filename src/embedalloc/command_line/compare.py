@@ -10,7 +10,8 @@ import click
 from embedalloc.command_line import InputError
 from embedalloc.command_line.data_file import check_rule, read_data_file
 from embedalloc.command_line.options import (
-    count_parameters_of_data,
+    DEFAULT_BUDGET,
+    count_parameters,
     data_options,
     parse_fixed,
 )
@@ -51,7 +52,7 @@ def compare(
     """
     if budget == "auto":
         raise InputError("--budget auto: a comparison needs one number for all rules")
-    amount = count_parameters_of_data(budget, memory, dtype, optimizer)
+    amount = count_parameters(budget, memory, dtype, optimizer, default=DEFAULT_BUDGET)
     names = [name.strip() for name in rules.split(",") if name.strip()]
     for name in names:
         check_rule(name)

@@ -30,7 +30,7 @@ class DataFile:
     target
         One value per row.
     categorical
-        The categorical columns, in the order of the file.
+        The categorical fields, in the order of the file.
     """
 
     frame: pd.DataFrame

@@ -8,6 +8,7 @@ import click
 from embedalloc.budgets import BYTES_PER_VALUE, STATE_VALUES, parse_budget
 from embedalloc.command_line import InputError
 
+#: Parameters where a command that reads data is given neither --budget nor --bytes.
 DEFAULT_BUDGET = "4096"
 
 
@@ -49,12 +50,12 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
             "--fixed",
             multiple=True,
             metavar="NAME=DIM",
-            help="Settled dimension of a column; may be repeated.",
+            help="Settled dimension of a field; may be repeated.",
         ),
         click.option(
             "--drop-allowed/--keep-all",
             default=True,
-            help="Whether columns without signal may go without embedding.  [default: allowed]",
+            help="Whether fields without signal may go without embedding.  [default: allowed]",
         ),
         click.option(
             "--multiple-of", type=click.IntRange(1), default=1, help="Round dimensions to this."
@@ -79,30 +80,28 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def count_parameters(
-    budget: str | None, memory: str | None, dtype: str | None, optimizer: str | None
+    budget: str | None,
+    memory: str | None,
+    dtype: str | None,
+    optimizer: str | None,
+    *,
+    default: str | None = None,
 ) -> int:
     """Return the number of parameters that one of --budget and --bytes allows."""
+    if budget is None and memory is None:
+        budget = default
     if (budget is None) == (memory is None):
         raise InputError("give either --budget (parameters) or --bytes (memory)")
-    if memory is not None:
-        size = memory if memory.strip()[-1:].isalpha() else f"{memory} B"
-        return parse_budget(size, dtype=dtype or "float32", optimizer=optimizer)
-    if dtype is not None or optimizer is not None:
-        raise InputError("--dtype and --optimizer matter for --bytes only")
-    assert budget is not None
-    if budget.strip()[-1:].isalpha():
-        raise InputError(f"--budget {budget}: it counts parameters; for memory use --bytes")
-    return parse_budget(budget)
-
-
-def count_parameters_of_data(
-    budget: str | None, memory: str | None, dtype: str | None, optimizer: str | None
-) -> int:
-    """Return the parameters that --budget or --bytes allow, by default 4096."""
-    if budget is None and memory is None:
-        budget = DEFAULT_BUDGET
     try:
-        return count_parameters(budget, memory, dtype, optimizer)
+        if memory is not None:
+            size = memory if memory.strip()[-1:].isalpha() else f"{memory} B"
+            return parse_budget(size, dtype=dtype or "float32", optimizer=optimizer)
+        if dtype is not None or optimizer is not None:
+            raise InputError("--dtype and --optimizer matter for --bytes only")
+        assert budget is not None
+        if budget.strip()[-1:].isalpha():
+            raise InputError(f"--budget {budget}: it counts parameters; for memory use --bytes")
+        return parse_budget(budget)
     except ValueError as error:
         raise InputError(f"--{error}" if memory is None else str(error)) from None
 

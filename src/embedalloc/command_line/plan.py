@@ -12,7 +12,8 @@ import click
 from embedalloc.command_line import InputError
 from embedalloc.command_line.data_file import check_rule, read_data_file
 from embedalloc.command_line.options import (
-    count_parameters_of_data,
+    DEFAULT_BUDGET,
+    count_parameters,
     data_options,
     parse_fixed,
     refuse_two_outputs,
@@ -49,7 +50,7 @@ def plan(
     plot: Path | None,
     **limits: Any,
 ) -> None:
-    """Choose an embedding dimension for every categorical column of DATA.
+    """Choose an embedding dimension for every categorical field of DATA.
 
     DATA is a CSV file with a header or a parquet file. Columns of text, categories or booleans
     are categorical; other columns are numbers. Small networks are trained on the data (a sample
@@ -57,9 +58,9 @@ def plan(
     selected too. The last lines say whether allocation matters for this table at all.
     """
     refuse_two_outputs(as_json, export)
-    amount = (
-        "auto" if budget == "auto" else count_parameters_of_data(budget, memory, dtype, optimizer)
-    )
+    amount: int | str = "auto"
+    if budget != "auto":
+        amount = count_parameters(budget, memory, dtype, optimizer, default=DEFAULT_BUDGET)
     check_rule(rule)
     _check_plot(plot)
     table = read_data_file(data, target, categorical=categorical, numeric=numeric, ignore=ignore)

@@ -20,18 +20,14 @@ from embedalloc.data.decision import Decision
 from embedalloc.data.network import TabularModel, TabularSettings
 from embedalloc.data.report import make_plain
 from embedalloc.data.rules import data_rule
-from embedalloc.data.table import (
-    FieldData,
-    find_task,
-    learn_encoding,
-    sample_rows,
-    split_rows,
-)
+from embedalloc.data.table import FieldData, find_task, learn_encoding, sample_rows, split_rows
 from embedalloc.problem import build_problem
 from embedalloc.text import cut_name, text_table
 
 #: Longer names of rules are cut, so that the table has 80 columns.
 LONGEST_NAME = 18
+#: Networks are trained on a sample of at most so many rows.
+MOST_ROWS = 200_000
 #: Share of the rows on which the rules are judged.
 TEST_SHARE = 0.25
 #: Name of the control in results.
@@ -189,7 +185,6 @@ def compare_rules(
     seed: int = 0,
     task: str = "auto",
     min_frequency: int = 1,
-    max_rows: int = 200_000,
     epochs: int = 40,
     done: Callable[[], None] = lambda: None,
     **limits: Any,
@@ -209,7 +204,7 @@ def compare_rules(
     splits
         Random splits into three quarters for training (a fifth of that for validation) and a
         quarter for judging.
-    seed, task, min_frequency, max_rows, epochs, **limits
+    seed, task, min_frequency, epochs, **limits
         As in `embedalloc.data.estimator.EmbeddingAllocator`.
     done
         Called after each rule of each split.
@@ -230,7 +225,7 @@ def compare_rules(
         )
         test = encoder.encode(frame.iloc[held_out], target[held_out])
         case = make_case(
-            sample_rows(data, max_rows, seed=seed),
+            sample_rows(data, MOST_ROWS, seed=seed),
             set_limits(data.cardinalities, **limits),
             seed=seed * 100_003 + split,
             settings=TabularSettings(epochs=epochs),
@@ -240,10 +235,10 @@ def compare_rules(
             rule = data_rule(name)
             found[name] = rule.decide(case, rule.gather(case), budget)
             done()
-        row, spent = _test_losses(case, found, test)
+        row, spent = _measure_losses(case, found, test)
         if "screened" in names:
             tries.append(len(found["screened"].candidates))
-            row[RESTARTS] = _best_restart(case, budget, tries[-1], test)
+            row[RESTARTS] = _restart_equal(case, budget, tries[-1], test)
             spent[RESTARTS] = spent["equal"]
             done()
         losses.append(row)
@@ -252,7 +247,7 @@ def compare_rules(
     return Comparison(budget, pd.DataFrame(losses), pd.DataFrame(parameters), tuple(tries), ratio)
 
 
-def _test_losses(
+def _measure_losses(
     case: DataCase, found: Mapping[str, Decision], test: FieldData
 ) -> tuple[dict[str, float], dict[str, int]]:
     """Return test loss and cost of every rule's dimensions; equal dimensions are trained once."""
@@ -267,7 +262,7 @@ def _test_losses(
     return losses, spent
 
 
-def _best_restart(case: DataCase, budget: int, tries: int, test: FieldData) -> float:
+def _restart_equal(case: DataCase, budget: int, tries: int, test: FieldData) -> float:
     """Return the test loss of the best of so many equal networks on validation."""
     dimensions = case.allocate("equal", budget).dimensions
     labels = ["candidate", *(f"restart {k}" for k in range(1, tries))]

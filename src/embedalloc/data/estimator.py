@@ -44,7 +44,7 @@ AUTO_FOLDS = 5
 
 
 class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Choose an embedding dimension for every categorical column under a parameter budget.
+    """Choose an embedding dimension for every categorical field under a parameter budget.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Categorical columns by name or position. By default those of a data frame that hold text,
         categories or booleans, and all columns of an array, which has one type for everything.
     fixed
-        Dimensions that are settled, by column name; 0 leaves a column without embedding.
+        Dimensions that are settled, by field; 0 leaves a field without embedding.
     minimum, maximum
-        Permitted dimensions, one number or by column name. The maximum is N − 1 by default.
+        Permitted dimensions, one number or by field. The maximum is N − 1 by default.
     multiple_of
         Dimensions that are not fixed are multiples of this.
     drop_allowed
-        Whether a rule may give a column without signal dimension 0, whatever the minimum.
+        Whether a rule may give a field without signal dimension 0, whatever the minimum.
     task
         ``classification``, ``regression`` or ``auto``: text, booleans and up to 20 different
         whole numbers are classes.
@@ -85,7 +85,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     dimensions_
-        Dimension by column, in the order of the data.
+        Dimension by field, in the order of the data.
     allocation_
         The same as an `Allocation`, with costs and budget.
     budget_
@@ -93,7 +93,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     report_
         What was decided and why, per field and overall; print it.
     cardinalities_
-        Levels N_j by column: those seen, a missing value as one of its own, and the unseen.
+        Levels N_j by field: those seen, a missing value as one of its own, and the unseen.
     encoder_
         How values become codes.
     n_features_in_, feature_names_in_
@@ -102,7 +102,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     The result depends neither on the order of rows and columns nor on the names of levels (see
-    `embedalloc.data.table.canonical_codes` for the one exception), but on the names of
+    `embedalloc.data.table.order_canonically` for the one exception), but on the names of
     columns: they name the random numbers.
 
     Examples
@@ -195,9 +195,9 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> NDArray[np.int64]:
-        """Return the codes of the categorical columns; 0 stands for a level never seen.
+        """Return the codes of the fields; 0 stands for a level never seen.
 
-        A column's codes run from 0 to its cardinality minus one, so they index its embedding
+        A field's codes run from 0 to its cardinality minus one, so they index its embedding
         table. Codes of levels follow their frequency, not their names.
         """
         check_is_fitted(self)
@@ -206,7 +206,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.stack(codes, axis=1).astype(np.int64)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the categorical columns, in the order of `transform`."""
+        """Return the names of the fields, in the order of `transform`."""
         check_is_fitted(self)
         return np.array(list(self.dimensions_), dtype=object)
 

@@ -294,16 +294,16 @@ class _FlatWeights:
         start += [value for layer in model.layers for value in layer]
         self.values = torch.cat([value.flatten() for value in start])
         self.gradient = torch.zeros_like(self.values)
-        parts, place = [], 0
-        for value in start:
-            end = place + value.numel()
-            part = self.values[place:end].view(value.shape).requires_grad_(True)
-            part.grad = self.gradient[place:end].view(value.shape)
+        sizes = [value.numel() for value in start]
+        parts = []
+        for value, flat, slope in zip(
+            start, self.values.split(sizes), self.gradient.split(sizes), strict=True
+        ):
+            part = flat.view(value.shape).requires_grad_(True)
+            part.grad = slope.view(value.shape)
             parts.append(part)
-            place = end
-        count = len(model.tables)
-        self._tables, (self._first, self._first_bias) = parts[:count], parts[count : count + 2]
-        rest = parts[count + 2 :]
+        self._tables = parts[: len(model.tables)]
+        self._first, self._first_bias, *rest = parts[len(model.tables) :]
         self._layers = tuple(zip(rest[::2], rest[1::2], strict=True))
 
     def outputs(self, levels: Sequence[Tensor], numbers: Tensor) -> Tensor:

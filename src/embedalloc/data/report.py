@@ -37,7 +37,7 @@ class FieldReport:
     Attributes
     ----------
     name
-        The column.
+        The field's column.
     levels
         N_j, the unseen level included.
     rows

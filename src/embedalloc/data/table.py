@@ -180,7 +180,7 @@ class TableEncoder:
     Attributes
     ----------
     fields
-        Levels by categorical column, sorted by name.
+        Levels by field, sorted by name.
     numeric
         Median, mean and standard deviation by numeric column, sorted by name.
     task
