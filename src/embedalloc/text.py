@@ -71,11 +71,11 @@ def markdown_table(
 
 
 def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
-    """Return a name on one line, no longer than a column allows.
+    r"""Return a name on one line, no longer than a column allows.
 
     Examples
     --------
-    >>> cut_name("postal code of the place of birth"), cut_name("postal\\ncode")
+    >>> cut_name("postal code of the place of birth"), cut_name("postal\ncode")
     ('postal code of the plac…', 'postal code')
     """
     name = " ".join(name.split())

@@ -2,35 +2,43 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from embedalloc.budgets import BYTES_PER_VALUE, STATE_VALUES, parse_budget
 from embedalloc.command_line import InputError
+
+Command = Callable[..., None]
+Option = Callable[[Command], Command]
 
 #: Parameters where a command that reads data is given neither --budget nor --bytes.
 DEFAULT_BUDGET = "4096"
 
 
-def data_options(command: Callable[..., None]) -> Callable[..., None]:
+def complete_words(*words: str) -> Any:
+    """Return what completes an option that takes one of these words."""
+
+    def complete(
+        ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
+
+    return complete
+
+
+def budget_options(command: Command) -> Command:
+    """Add the options that say how many parameters may be spent."""
+    return _add_options(command, _list_budget_options())
+
+
+def data_options(command: Command) -> Command:
     """Add the options that say what is in the file and which dimensions are permitted."""
-    options = [
+    options: list[Option] = [
         click.argument("data", type=click.Path(path_type=Path)),
         click.option("--target", required=True, help="Column to predict."),
-        click.option(
-            "--budget", metavar="NUMBER", help="Embedding parameters in all.  [default: 4096]"
-        ),
-        click.option("--bytes", "memory", metavar="SIZE", help='Memory instead, such as "64 MB".'),
-        click.option(
-            "--dtype",
-            type=click.Choice(list(BYTES_PER_VALUE)),
-            help="With --bytes.  [default: float32]",
-        ),
-        click.option(
-            "--optimizer",
-            type=click.Choice(list(STATE_VALUES)),
-            help="With --bytes: also make room for its state.",
-        ),
+        *_list_budget_options(f"  [default: {DEFAULT_BUDGET}]"),
         click.option(
             "--categorical",
             multiple=True,
@@ -74,6 +82,36 @@ def data_options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--seed", type=click.IntRange(0), default=0, help="Seed of all randomness."),
     ]
+    return _add_options(command, options)
+
+
+def _list_budget_options(note: str = "") -> list[Option]:
+    return [
+        click.option(
+            "--budget", metavar="NUMBER", help=f"Parameters of all tables together.{note}"
+        ),
+        click.option(
+            "--bytes",
+            "memory",
+            metavar="SIZE",
+            help='Memory of all tables together, such as "64 MB" or "1.5 GiB".',
+        ),
+        click.option(
+            "--dtype",
+            metavar="DTYPE",
+            shell_complete=complete_words(*BYTES_PER_VALUE),
+            help=f"With --bytes: {', '.join(BYTES_PER_VALUE)}.  [default: float32]",
+        ),
+        click.option(
+            "--optimizer",
+            metavar="NAME",
+            shell_complete=complete_words(*STATE_VALUES),
+            help=f"With --bytes: also make room for the state of {', '.join(STATE_VALUES)}.",
+        ),
+    ]
+
+
+def _add_options(command: Command, options: Sequence[Option]) -> Command:
     for option in reversed(options):
         command = option(command)
     return command

@@ -5,12 +5,16 @@ import math
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from embedalloc.allocation import Allocation
-from embedalloc.budgets import BYTES_PER_VALUE, STATE_VALUES, bytes_per_parameter
+from embedalloc.budgets import bytes_per_parameter
 from embedalloc.command_line import InputError
-from embedalloc.command_line.options import count_parameters, refuse_two_outputs
+from embedalloc.command_line.options import (
+    budget_options,
+    complete_words,
+    count_parameters,
+    refuse_two_outputs,
+)
 from embedalloc.exporters import EXPORTERS, export_text, to_json
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, rule_description
@@ -18,17 +22,6 @@ from embedalloc.text import COLUMNS, bar, cut_name, list_names, paragraph, text_
 
 _PAIR = "NAME=NUMBER"
 _NUMBER_OR_PAIR = "[NAME=]NUMBER"
-
-
-def _complete(*words: str) -> Any:
-    """Return what completes an option that takes one of these words."""
-
-    def complete(
-        ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
-
-    return complete
 
 
 _EXAMPLES = """\b
@@ -48,29 +41,11 @@ Examples:
     metavar=_PAIR,
     help="Rows of a table, one for missing values included. Once per table.",
 )
-@click.option("--budget", metavar="NUMBER", help="Parameters of all tables together.")
-@click.option(
-    "--bytes",
-    "memory",
-    metavar="SIZE",
-    help='Memory of all tables together, such as "64 MB" or "1.5 GiB".',
-)
-@click.option(
-    "--dtype",
-    metavar="DTYPE",
-    shell_complete=_complete(*BYTES_PER_VALUE),
-    help=f"With --bytes: {', '.join(BYTES_PER_VALUE)}.  [default: float32]",
-)
-@click.option(
-    "--optimizer",
-    metavar="NAME",
-    shell_complete=_complete(*STATE_VALUES),
-    help=f"With --bytes: also make room for the state of {', '.join(STATE_VALUES)}.",
-)
+@budget_options
 @click.option(
     "--rule",
     metavar="RULE",
-    shell_complete=_complete(*(rule.name for rule in RULE_DESCRIPTIONS)),
+    shell_complete=complete_words(*(rule.name for rule in RULE_DESCRIPTIONS)),
     help="See `embedalloc rules`.  [default: paper with coefficients, else equal]",
 )
 @click.option(
@@ -112,7 +87,7 @@ Examples:
 @click.option(
     "--export",
     metavar="NAME",
-    shell_complete=_complete(*EXPORTERS),
+    shell_complete=complete_words(*EXPORTERS),
     help=f"Print the dimensions for {', '.join(EXPORTERS)}.",
 )
 def solve(

@@ -7,6 +7,7 @@ the same number of tries: equal dimensions started anew each time, the best on v
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -209,20 +210,17 @@ def compare_rules(
     done
         Called after each rule of each split.
     """
-    names = list(dict.fromkeys(["equal", *rules]))
-    for name in names:
-        data_rule(name)
+    chosen = {name: data_rule(name) for name in dict.fromkeys(["equal", *rules])}
     kind = find_task(target, task)
-    _, whole = learn_encoding(frame, target, categorical, task=kind, min_frequency=min_frequency)
+    learn = partial(learn_encoding, categorical=categorical, task=kind, min_frequency=min_frequency)
+    _, whole = learn(frame, target)
     permitted = set_limits(whole.cardinalities, **limits)
     build_problem(whole.cardinalities, budget, **permitted.constraints(whole.names))
     encoded = kind.encode(target)
     losses, parameters, tries, ratio = [], [], [], 0.0
     for split in range(splits):
         kept, held_out = split_rows(encoded, kind, TEST_SHARE, seed=seed, label=f"split {split}")
-        encoder, data = learn_encoding(
-            frame.iloc[kept], target[kept], categorical, task=kind, min_frequency=min_frequency
-        )
+        encoder, data = learn(frame.iloc[kept], target[kept])
         test = encoder.encode(frame.iloc[held_out], target[held_out])
         case = make_case(
             sample_rows(data, MOST_ROWS, seed=seed),
@@ -231,12 +229,11 @@ def compare_rules(
             settings=TabularSettings(epochs=epochs),
         )
         found = {}
-        for name in names:
-            rule = data_rule(name)
+        for name, rule in chosen.items():
             found[name] = rule.decide(case, rule.gather(case), budget)
             done()
         row, spent = _measure_losses(case, found, test)
-        if "screened" in names:
+        if "screened" in found:
             tries.append(len(found["screened"].candidates))
             row[RESTARTS] = _restart_equal(case, budget, tries[-1], test)
             spent[RESTARTS] = spent["equal"]

@@ -226,12 +226,10 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         frame = self._frame(X, reset=True)
         target = _check_target(y)
         check_consistent_length(frame, target)
-        every = None if hasattr(X, "columns") else range(frame.shape[1])
-        return (
-            frame,
-            target,
-            find_categorical(frame, every if self.columns is None else self.columns),
-        )
+        columns = self.columns
+        if columns is None and not hasattr(X, "columns"):
+            columns = range(frame.shape[1])  # an array has one type for everything
+        return frame, target, find_categorical(frame, columns)
 
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         if hasattr(X, "to_pandas"):

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from embedalloc.arrays import Floats
-from embedalloc.data.table import UNSEEN, FieldData, Task
+from embedalloc.data.table import UNSEEN, FieldData, PredictionTask
 from embedalloc.streams import stream
 
 #: Units of the hidden layers, with rectifiers.
@@ -80,7 +80,7 @@ class TabularModel:
         Loss of every validation row with the weights that were kept.
     """
 
-    task: Task
+    task: PredictionTask
     tables: Mapping[str, Tensor]
     blocks: Mapping[str, Tensor]
     frequencies: Mapping[str, Tensor]
@@ -134,7 +134,7 @@ class TabularModel:
             return self.losses_from(self.pre_activation(data), data.target)
 
 
-def row_losses(outputs: Tensor, target: Tensor, task: Task) -> Tensor:
+def row_losses(outputs: Tensor, target: Tensor, task: PredictionTask) -> Tensor:
     """Return logloss, cross entropy or squared error, row by row."""
     if task.kind == "multiclass":
         return functional.cross_entropy(outputs, target, reduction="none")
@@ -297,7 +297,7 @@ class _FlatWeights:
         sizes = [value.numel() for value in start]
         parts = []
         for value, flat, slope in zip(
-            start, self.values.split(sizes), self.gradient.split(sizes), strict=True
+            start, torch.split(self.values, sizes), torch.split(self.gradient, sizes), strict=True
         ):
             part = flat.view(value.shape).requires_grad_(True)
             part.grad = slope.view(value.shape)

@@ -17,6 +17,7 @@ loss choose:
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -26,7 +27,7 @@ from torch import Tensor
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
 from embedalloc.data.network import TabularModel, one_thread
-from embedalloc.data.table import FieldData, Task
+from embedalloc.data.table import FieldData, PredictionTask
 from embedalloc.streams import stream
 
 #: Largest embedding dimension of a pilot.
@@ -49,6 +50,22 @@ class Pilot:
 
     model: TabularModel
     judged_on: FieldData
+
+    @cached_property
+    def _contributions(self) -> dict[str, Tensor]:
+        return self.model.contributions()
+
+    def read_codes(self, name: str) -> Tensor:
+        """Return a field's codes on the rows that judge, sharing their memory."""
+        return torch.from_numpy(self.judged_on.codes[name])
+
+    def contribute(self, name: str) -> Tensor:
+        """Return what a field adds to the first layer's input of every row."""
+        return self._contributions[name][self.read_codes(name)]
+
+    def losses(self, pre_activation: Tensor) -> Floats:
+        """Return the loss of every row, from the first layer's input."""
+        return self.model.losses_from(pre_activation, self.judged_on.target)
 
 
 @dataclass(frozen=True)
@@ -101,53 +118,28 @@ def train_half_pilots(case: DataCase, *, later: int) -> tuple[Pilot, Pilot]:
     return pilots[0], pilots[1]
 
 
-def _read_codes(pilot: Pilot, name: str) -> Tensor:
-    """Return the codes of the rows that judge a pilot, sharing their memory."""
-    return torch.from_numpy(pilot.judged_on.codes[name])
-
-
-class _Judge:
-    """The pilots' losses with some fields left out, kept up to date step by step."""
-
-    def __init__(self, pilots: Sequence[Pilot]) -> None:
-        self._pilots = pilots
-        self._contributions = [pilot.model.contributions() for pilot in pilots]
-        self._current = [pilot.model.pre_activation(pilot.judged_on) for pilot in pilots]
-
-    def contribution(self, k: int, name: str) -> Tensor:
-        return self._contributions[k][name][_read_codes(self._pilots[k], name)]
-
-    def losses(self, left_out: str | None = None) -> Floats:
-        """Return the loss of every row, with one more field left out."""
-        parts = []
-        for k, pilot in enumerate(self._pilots):
-            total = self._current[k]
-            if left_out is not None:
-                total = total - self.contribution(k, left_out)
-            parts.append(pilot.model.losses_from(total, pilot.judged_on.target))
-        return np.concatenate(parts)
-
-    def leave_out(self, name: str) -> None:
-        for k in range(len(self._pilots)):
-            self._current[k] -= self.contribution(k, name)
-
-
 def find_drop_path(pilots: Sequence[Pilot], droppable: Sequence[str]) -> DropPath:
     """Leave fields out greedily until it costs more than three standard errors (step 3)."""
     with one_thread(), torch.no_grad():
-        judge = _Judge(pilots)
-        full = judge.losses()
-        every_field = pilots[0].model.tables
-        removal = {name: float(judge.losses(name).mean()) for name in every_field}
+        current = [pilot.model.pre_activation(pilot.judged_on) for pilot in pilots]
+
+        def leave_out(name: str) -> Floats:
+            """Return the loss of every row with one more field left out."""
+            parts = zip(pilots, current, strict=True)
+            return np.concatenate([each.losses(now - each.contribute(name)) for each, now in parts])
+
+        full = np.concatenate([each.losses(now) for each, now in zip(pilots, current, strict=True)])
+        removal = {name: float(leave_out(name).mean()) for name in pilots[0].model.tables}
         waiting, path, losses, errors = list(droppable), [], [], []
         while waiting:
-            trials = {name: judge.losses(name) for name in waiting}
+            trials = {name: leave_out(name) for name in waiting}
             name = min(waiting, key=lambda each: float(trials[each].mean()))
             difference = trials[name] - full
             error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
             if difference.mean() > PATH_STANDARD_ERRORS * error:
                 break
-            judge.leave_out(name)
+            for pilot, now in zip(pilots, current, strict=True):
+                now -= pilot.contribute(name)
             waiting.remove(name)
             path.append(name)
             losses.append(float(trials[name].mean()))
@@ -168,14 +160,13 @@ def measure_rank_curves(pilots: Sequence[Pilot]) -> dict[str, Floats]:
             ranks = min(*table.shape, pilots[0].model.blocks[name].shape[1])
             totals = np.zeros(ranks + 1)
             for pilot, complete in zip(pilots, full, strict=True):
-                parts = split_by_rank(pilot.model, name)
-                codes = _read_codes(pilot, name)
-                target = pilot.judged_on.target
-                current = complete - pilot.model.contributions()[name][codes]
-                totals[0] += pilot.model.losses_from(current, target).sum()
-                for rank, (scores, direction) in enumerate(parts[:ranks], start=1):
+                codes = pilot.read_codes(name)
+                current = complete - pilot.contribute(name)
+                totals[0] += pilot.losses(current).sum()
+                parts = split_by_rank(pilot.model, name)[:ranks]
+                for rank, (scores, direction) in enumerate(parts, start=1):
                     current += torch.outer(scores[codes], direction)
-                    totals[rank] += pilot.model.losses_from(current, target).sum()
+                    totals[rank] += pilot.losses(current).sum()
             curves[name] = totals / sum(len(pilot.judged_on) for pilot in pilots)
     return curves
 
@@ -237,7 +228,7 @@ def expand_target(data: FieldData) -> Floats:
     return (data.target[:, None] == classes).astype(np.float64)
 
 
-def _measure_losses(predicted: Floats, wanted: Floats, task: Task) -> Floats:
+def _measure_losses(predicted: Floats, wanted: Floats, task: PredictionTask) -> Floats:
     if task.kind == "regression":
         return ((predicted - wanted) ** 2)[:, 0]
     # A class that a fold's training rows lack has share 0: the floor keeps its loss finite.

@@ -35,7 +35,7 @@ class DataError(ValueError):
 
 
 @dataclass(frozen=True)
-class Task:
+class PredictionTask:
     """What is predicted.
 
     Attributes
@@ -83,7 +83,7 @@ class FieldData:
     numbers
         Standardised numeric columns, one row per row of the data.
     target
-        As `Task.encode` returns it.
+        As `PredictionTask.encode` returns it.
     task
         What is predicted.
     """
@@ -92,7 +92,7 @@ class FieldData:
     codes: Mapping[str, Codes]
     numbers: NDArray[np.float32]
     target: NDArray[Any]
-    task: Task
+    task: PredictionTask
 
     def __len__(self) -> int:
         return len(self.target)
@@ -112,7 +112,7 @@ class FieldData:
         )
 
 
-def find_task(target: NDArray[Any], wanted: str = "auto") -> Task:
+def find_task(target: NDArray[Any], wanted: str = "auto") -> PredictionTask:
     """Decide what is predicted from the target's values.
 
     Parameters
@@ -140,9 +140,11 @@ def find_task(target: NDArray[Any], wanted: str = "auto") -> Task:
         if not is_number and target.dtype.kind != "b":
             raise DataError(f"target: {str(values[0])!r} is not a number, so this is no regression")
         ordered = np.sort(target.astype(np.float64))  # sums must not depend on the rows' order
-        return Task("regression", centre=float(ordered.mean()), scale=float(ordered.std()))
+        return PredictionTask(
+            "regression", centre=float(ordered.mean()), scale=float(ordered.std())
+        )
     classes = tuple(sorted(values.tolist(), key=lambda value: (str(type(value)), value)))
-    return Task("binary" if len(classes) == 2 else "multiclass", classes)
+    return PredictionTask("binary" if len(classes) == 2 else "multiclass", classes)
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ class TableEncoder:
 
     fields: Mapping[str, FieldLevels]
     numeric: Mapping[str, tuple[float, float, float]]
-    task: Task
+    task: PredictionTask
 
     def encode(self, frame: pd.DataFrame, target: NDArray[Any] | None = None) -> FieldData:
         """Return rows as arrays, in their own order."""
@@ -207,7 +209,7 @@ def learn_encoding(
     target: NDArray[Any],
     categorical: Sequence[str],
     *,
-    task: Task,
+    task: PredictionTask,
     min_frequency: int = 1,
 ) -> tuple[TableEncoder, FieldData]:
     """Learn levels, medians and scales, and return the rows in canonical order.
@@ -241,7 +243,7 @@ def learn_encoding(
 
 
 def split_rows(
-    target: NDArray[Any], task: Task, share: float, *, seed: int, label: str
+    target: NDArray[Any], task: PredictionTask, share: float, *, seed: int, label: str
 ) -> tuple[Rows, Rows]:
     """Split rows at random, every class by the same share; each part keeps its order.
 
