@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import embedalloc
 from embedalloc.command_line import COMMANDS, main
-from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
+from embedalloc.rules import RULES
 from embedalloc.text import bar, cut_name
 
 PAPER = Path(__file__).resolve().parents[1] / "workflow/resources/paper_table1.csv"
@@ -191,13 +191,13 @@ def test_solve_exports_and_nothing_else():
         (("--cardinality", "a=b", "--budget", 9), "--cardinality a=b: 'b' is not a number"),
         (("--cardinality", "a=0", "--budget", 9), "cardinalities['a']: 0 is not between 1"),
         (("--cardinality", "a=1.5", "--budget", 9), "1.5 is not a whole number"),
-        ((*TWO, "--budget", 9_000, "--rule", "best"), "'best' is not an allocation rule; there"),
+        ((*TWO, "--budget", 9_000, "--rule", "best"), "unknown allocation rule 'best'; there"),
         ((*TWO, "--budget", 9_000, "--rule", "paper"), "rule: 'paper' needs coefficients"),
         (
             (*TWO, "--budget", 9_000, "--rule", "spectral_mass"),
             "--rule spectral_mass needs more than solve takes",
         ),
-        ((*TWO, "--budget", 9_000, "--fixed", "shop=8"), "fixed: 'shop' is not a predictor"),
+        ((*TWO, "--budget", 9_000, "--fixed", "shop=8"), "fixed: 'shop' is not a field"),
         ((*TWO, "--budget", 9_000, "--minimum", 1, "--minimum", 2), "1 and 2 are both for all"),
         ((*TWO, "--budget", 9_000, "--multiple-of", "x"), "--multiple-of: 'x' is not a number"),
         ((*TWO, "--budget", 9_000, "--export", "onnx"), "export: 'onnx' is not one of fastai"),
@@ -238,8 +238,8 @@ def test_rules_are_listed_with_their_sources():
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
     heads = [line for line in done.stdout.splitlines() if line.endswith(")") and line[0] != " "]
-    assert [line.split(" (")[0] for line in heads] == [rule.name for rule in RULE_DESCRIPTIONS]
-    assert done.stdout.count("  Source: ") == len(RULE_DESCRIPTIONS)
+    assert [line.split(" (")[0] for line in heads] == list(RULES)
+    assert done.stdout.count("  Source: ") == len(RULES)
 
 
 def test_help_lists_every_command_in_80_columns():

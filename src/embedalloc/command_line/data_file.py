@@ -10,10 +10,10 @@ import pandas as pd
 import pyarrow
 from numpy.typing import NDArray
 
+from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
 from embedalloc.data.rules import data_rule
 from embedalloc.data.table import is_categorical
-from embedalloc.text import list_names
 
 #: A column with fewer rows may have all its values different without being an identifier.
 FEWEST_ROWS_OF_AN_IDENTIFIER = 20

@@ -8,6 +8,7 @@ import click
 
 from embedalloc.allocation import Allocation
 from embedalloc.budgets import bytes_per_parameter
+from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import (
     budget_options,
@@ -17,8 +18,8 @@ from embedalloc.command_line.options import (
 )
 from embedalloc.exporters import EXPORTERS, export_text, to_json
 from embedalloc.from_cardinalities import allocate, useful_maximum
-from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, rule_description
-from embedalloc.text import COLUMNS, bar, cut_name, list_names, paragraph, text_table
+from embedalloc.rules import RULES, find_rule
+from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
 
 _PAIR = "NAME=NUMBER"
 _NUMBER_OR_PAIR = "[NAME=]NUMBER"
@@ -45,7 +46,7 @@ Examples:
 @click.option(
     "--rule",
     metavar="RULE",
-    shell_complete=complete_words(*(rule.name for rule in RULE_DESCRIPTIONS)),
+    shell_complete=complete_words(*RULES),
     help="See `embedalloc rules`.  [default: paper with coefficients, else equal]",
 )
 @click.option(
@@ -118,7 +119,7 @@ def solve(
     }
     settled = _read_pairs(fixed, "--fixed")
     try:
-        if rule is not None and rule_description(rule).needs in ("masses", "data"):
+        if rule is not None and find_rule(rule).needs in ("masses", "data"):
             raise InputError(f"--rule {rule} needs more than solve takes: see `embedalloc rules`")
         found = allocate(
             named,
@@ -158,8 +159,7 @@ def _write_text(
 ) -> str:
     lines = [
         _draw_table(found, notes),
-        f"{found.allocation_rule}: {found.cost:,} of {found.budget:,} parameters spent, "
-        f"{found.leftover:,} left over",
+        found.summary()[0],
     ]
     if memory is not None:
         each = bytes_per_parameter(dtype or "float32", optimizer)

@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from embedalloc.budgets import parse_budget, select_budget
+from embedalloc.checks import LARGEST_NUMBER, whole_number
 from embedalloc.data.case import DataCase, Limits, make_case, set_limits
 from embedalloc.data.decision import Decision
 from embedalloc.data.network import TabularModel, TabularSettings
@@ -34,7 +35,7 @@ from embedalloc.data.table import (
     learn_encoding,
     sample_rows,
 )
-from embedalloc.problem import LARGEST_NUMBER, build_problem, whole_number
+from embedalloc.problem import build_problem
 from embedalloc.streams import stream
 
 #: `budget="auto"` tries so many parameters per level, where the limits permit them.

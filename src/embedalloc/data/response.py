@@ -10,9 +10,10 @@ from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
 from embedalloc.data.decision import Decision, SpectrumCheck, check_spectrum, measure_spread
 from embedalloc.data.network import TabularModel
+from embedalloc.data.rules import DataRule
 from embedalloc.data.screening import Pilot, expand_target, split_by_rank, train_half_pilots
 from embedalloc.data.table import FieldData
-from embedalloc.response import response_aware
+from embedalloc.optimum import optimal_dimensions
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ def decide_response_aware(case: DataCase, evidence: ResponseEvidence, budget: in
     def best(curves: Mapping[str, Floats]) -> Allocation:
         extended = {name: _reach(curve, case, name) for name, curve in curves.items()}
         constraints = case.limits.constraints(case.names, may_drop=True)
-        found = response_aware(case.cardinalities, budget, curves=extended, **constraints)
-        return replace(found, objective=None, lower_bound=None)
+        found = optimal_dimensions(case.cardinalities, budget, curves=extended, **constraints)
+        return replace(found, allocation_rule="response_aware", objective=None, lower_bound=None)
 
     together = {}
     for name in case.names:
@@ -113,3 +114,6 @@ def _reach(curve: Floats, case: DataCase, name: str) -> Floats:
     if name not in case.limits.fixed:
         reached[1:least] = np.inf
     return reached
+
+
+RESPONSE_AWARE = DataRule(gather_response, decide_response_aware)

@@ -14,6 +14,7 @@ from embedalloc.data.decision import (
     check_spectrum,
     measure_spread,
 )
+from embedalloc.data.rules import DataRule
 from embedalloc.data.screening import (
     FAILURES,
     find_drop_path,
@@ -110,3 +111,6 @@ def _share_by_relevance(
         objective=None,
         lower_bound=None,
     )
+
+
+SCREENED = DataRule(gather_screening, decide_screened)
