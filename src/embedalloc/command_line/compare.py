@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from embedalloc.command_line import InputError
-from embedalloc.command_line.data_file import check_rule, read_data_file
+from embedalloc.command_line.data_file import check_rule, naming, read_data_file
 from embedalloc.command_line.options import (
     DEFAULT_BUDGET,
     count_parameters,
@@ -56,15 +56,17 @@ def compare(
     names = [name.strip() for name in rules.split(",") if name.strip()]
     for name in names:
         check_rule(name)
-    table = read_data_file(data, target, categorical=categorical, numeric=numeric, ignore=ignore)
     per_split = len({"equal", *names}) + ("screened" in names)
-    with click.progressbar(
-        length=per_split * splits,
-        label="training",
-        file=sys.stderr,
-        hidden=not sys.stderr.isatty(),
-    ) as bar:
-        try:
+    with naming(data):
+        table = read_data_file(
+            data, target, categorical=categorical, numeric=numeric, ignore=ignore
+        )
+        with click.progressbar(
+            length=per_split * splits,
+            label="training",
+            file=sys.stderr,
+            hidden=not sys.stderr.isatty(),
+        ) as bar:
             found = compare_rules(
                 table.frame,
                 table.target,
@@ -77,6 +79,4 @@ def compare(
                 fixed=parse_fixed(fixed, table.categorical),
                 **limits,
             )
-        except ValueError as error:
-            raise InputError(f"{data}: {error}") from None
     click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else str(found))

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from embedalloc.command_line import InputError
-from embedalloc.command_line.data_file import check_rule, read_data_file
+from embedalloc.command_line.data_file import check_rule, naming, read_data_file
 from embedalloc.command_line.options import (
     DEFAULT_BUDGET,
     count_parameters,
@@ -63,21 +63,20 @@ def plan(
         amount = count_parameters(budget, memory, dtype, optimizer, default=DEFAULT_BUDGET)
     check_rule(rule)
     _check_plot(plot)
-    table = read_data_file(data, target, categorical=categorical, numeric=numeric, ignore=ignore)
-    with _show_progress() as progress:
-        allocator = EmbeddingAllocator(
-            amount,
-            rule,
-            columns=table.categorical,
-            fixed=parse_fixed(fixed, table.categorical),
-            random_state=seed,
-            progress=progress,
-            **limits,
+    with naming(data):
+        table = read_data_file(
+            data, target, categorical=categorical, numeric=numeric, ignore=ignore
         )
-        try:
-            allocator.fit(table.frame, table.target)
-        except ValueError as error:
-            raise InputError(f"{data}: {error}") from None
+        with _show_progress() as progress:
+            allocator = EmbeddingAllocator(
+                amount,
+                rule,
+                columns=table.categorical,
+                fixed=parse_fixed(fixed, table.categorical),
+                random_state=seed,
+                progress=progress,
+                **limits,
+            ).fit(table.frame, table.target)
     if plot is not None:
         from embedalloc.data.figure import draw_report
 
