@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import embedalloc
 from embedalloc.command_line import COMMANDS, main
 from embedalloc.rules import RULES
-from embedalloc.text import bar, cut_name
+from embedalloc.text import bar, cut_name, markdown_table
 
 PAPER = Path(__file__).resolve().parents[1] / "workflow/resources/paper_table1.csv"
 
@@ -191,7 +191,7 @@ def test_solve_exports_and_nothing_else():
         (("--cardinality", "a=b", "--budget", 9), "--cardinality a=b: 'b' is not a number"),
         (("--cardinality", "a=0", "--budget", 9), "cardinalities['a']: 0 is not between 1"),
         (("--cardinality", "a=1.5", "--budget", 9), "1.5 is not a whole number"),
-        ((*TWO, "--budget", 9_000, "--rule", "best"), "unknown allocation rule 'best'; there"),
+        ((*TWO, "--budget", 9_000, "--rule", "best"), "unknown allocation rule 'best'; there are"),
         ((*TWO, "--budget", 9_000, "--rule", "paper"), "rule: 'paper' needs coefficients"),
         (
             (*TWO, "--budget", 9_000, "--rule", "spectral_mass"),
@@ -269,9 +269,15 @@ def test_bars_are_drawn_in_what_the_terminal_can_print(monkeypatch):
     assert bar(1.0, 4) == "████"
     monkeypatch.setattr("sys.stdout", type("Ascii", (), {"encoding": "ascii"})())
     assert (bar(0.5, 4), bar(0.0, 4)) == ("##", "")
-    assert cut_name("one\ntwo", 5) == "one ."
+    assert (cut_name("one\ntwo"), cut_name("one\ntwo", 5)) == ("one two", "one .")
 
 
 def test_a_budget_of_nothing_has_a_table_too():
     done = solve("--cardinality", "a=3", "--minimum", 0, "--budget", 0)
     assert done.stdout.splitlines()[1].split() == ["a", "3", "0", "0", "0.0%"]
+
+
+def test_markdown_tables_keep_empty_cells_and_their_own_rulers():
+    assert markdown_table(["a", "b"], [["1", ""]]) == "| a | b |\n|---|---|\n| 1 |  |"
+    spaced = markdown_table(["a", ""], [], align=[" --- ", " ---: "])
+    assert spaced == "| a |  |\n| --- | ---: |"
