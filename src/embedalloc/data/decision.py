@@ -109,8 +109,6 @@ class Decision:
         The dimensions.
     spread
         Smallest and largest dimension over pilots and all of them together, by field.
-    coefficients
-        The a_j behind the dimensions, where the rule has them.
     spectrum
         What the pilots' spectra are worth, where there are pilots.
     screening
@@ -121,7 +119,6 @@ class Decision:
 
     allocation: Allocation
     spread: Mapping[str, tuple[int, int]] | None = None
-    coefficients: Mapping[str, float] | None = None
     spectrum: SpectrumCheck | None = None
     screening: ScreeningEvidence | None = None
     candidates: tuple[Candidate, ...] = ()

@@ -73,7 +73,6 @@ def decide_screened(case: DataCase, evidence: ScreeningEvidence, budget: int) ->
     return Decision(
         replace(chosen.allocation, allocation_rule="screened"),
         spread=None if chosen.label == "equal" else measure_spread([chosen.allocation, *halves]),
-        coefficients=evidence.relevance,
         spectrum=evidence.spectrum,
         screening=evidence,
         candidates=tuple(candidates),

@@ -58,12 +58,10 @@ def decide_by_spectra(
         )
         return replace(found, allocation_rule=name)
 
-    mean = average_coefficients(evidence.coefficients)
-    chosen = share(mean)
+    chosen = share(average_coefficients(evidence.coefficients))
     return Decision(
         chosen,
         spread=measure_spread([chosen, *(share(each) for each in evidence.coefficients)]),
-        coefficients=mean,
         spectrum=evidence.spectrum,
     )
 
