@@ -157,10 +157,7 @@ def _write_text(
     dtype: str | None,
     optimizer: str | None,
 ) -> str:
-    lines = [
-        _draw_table(found, notes),
-        found.summary()[0],
-    ]
+    lines = [_draw_table(found, notes), found.summary()[0]]
     if memory is not None:
         each = bytes_per_parameter(dtype or "float32", optimizer)
         lines.append(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
