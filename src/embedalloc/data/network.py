@@ -256,8 +256,7 @@ def _fit(
     settings: TabularSettings,
 ) -> TabularModel:
     """Train from the model's values and return it with the best epoch's weights."""
-    weights = _FlatWeights(model)
-    adam = _Adam(weights.values, settings.learning_rate)
+    weights = _FlatWeights(model, settings.learning_rate)
     codes = [training.codes[name] for name in model.tables]
     batch = batch_size(len(training))
     best, best_epoch, kept = math.inf, 0, weights.values.clone()
@@ -266,12 +265,11 @@ def _fit(
         order = rng.permutation(len(training))
         for begin in range(0, len(order), batch):
             rows = order[begin : begin + batch]
-            weights.gradient.zero_()
             levels = [torch.from_numpy(each[rows]) for each in codes]
             outputs = weights.outputs(levels, torch.from_numpy(training.numbers[rows]))
             losses = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task)
             torch.autograd.backward(losses.mean())
-            adam.step(weights.gradient)
+            weights.step()
         history.append(float(weights.as_model().losses(validation).mean()))
         if history[-1] < best:
             best, best_epoch = history[-1], epoch
@@ -284,20 +282,26 @@ def _fit(
 
 
 class _FlatWeights:
-    """All parameters in one vector and their gradients in another, so that Adam is five calls."""
+    """All parameters in one vector and their gradients in another, so that Adam is five calls.
 
-    def __init__(self, model: TabularModel) -> None:
+    Adam (Kingma and Ba, 2015) has the usual constants. It is dense even for tables of 100,000
+    levels: with batches of thousands that beats updating the touched rows only.
+    """
+
+    def __init__(self, model: TabularModel, learning_rate: float) -> None:
         self._model = model
+        self._rate = learning_rate
         self._widths = [block.shape[0] for block in model.blocks.values()]
         first = torch.cat([*model.blocks.values(), model.number_block])
         start = [*model.tables.values(), first, model.first_bias]
         start += [value for layer in model.layers for value in layer]
         self.values = torch.cat([value.flatten() for value in start])
-        self.gradient = torch.zeros_like(self.values)
+        self._gradient, self._mean, self._square = self.values.new_zeros(3, len(self.values))
+        self._steps = 0
         sizes = [value.numel() for value in start]
         parts = []
         for value, flat, slope in zip(
-            start, torch.split(self.values, sizes), torch.split(self.gradient, sizes), strict=True
+            start, torch.split(self.values, sizes), torch.split(self._gradient, sizes), strict=True
         ):
             part = flat.view(value.shape).requires_grad_(True)
             part.grad = slope.view(value.shape)
@@ -315,6 +319,17 @@ class _FlatWeights:
         hidden = torch.addmm(self._first_bias, torch.cat([*inputs, numbers], dim=1), self._first)
         return _apply_layers(hidden, self._layers)
 
+    def step(self) -> None:
+        """Move the values once by their gradients, and start new gradients."""
+        self._steps += 1
+        self._mean.lerp_(self._gradient, 0.1)
+        self._square.mul_(0.999).addcmul_(self._gradient, self._gradient, value=0.001)
+        scale = math.sqrt(1 - 0.999**self._steps)
+        size = self._square.sqrt().add_(1e-8 * scale)
+        rate = self._rate * scale / (1 - 0.9**self._steps)
+        self.values.addcdiv_(self._mean, size, value=-rate)
+        self._gradient.zero_()
+
     def as_model(self) -> TabularModel:
         """Return the present values as a model that shares them, levels without rows filled."""
         names = list(self._model.tables)
@@ -331,31 +346,6 @@ class _FlatWeights:
         )
         _fill_absent_levels(model)
         return model
-
-
-class _Adam:
-    """Adam (Kingma and Ba, 2015) on one vector, with the usual constants.
-
-    Dense even for tables of 100,000 levels: with batches of thousands that beats updating the
-    touched rows only.
-    """
-
-    def __init__(self, values: Tensor, learning_rate: float) -> None:
-        self._values = values
-        self._rate = learning_rate
-        self._mean = torch.zeros_like(values)
-        self._square = torch.zeros_like(values)
-        self._steps = 0
-
-    def step(self, gradient: Tensor) -> None:
-        """Move the values once."""
-        self._steps += 1
-        self._mean.lerp_(gradient, 0.1)
-        self._square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-        scale = math.sqrt(1 - 0.999**self._steps)
-        size = self._square.sqrt().add_(1e-8 * scale)
-        rate = self._rate * scale / (1 - 0.9**self._steps)
-        self._values.addcdiv_(self._mean, size, value=-rate)
 
 
 def _fill_absent_levels(model: TabularModel) -> None:
