@@ -11,7 +11,11 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def text_table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], *, align: str | None = None
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    align: str | None = None,
+    gap: str = "  ",
 ) -> str:
     """Return a plain table whose columns are as wide as their longest cell.
 
@@ -21,6 +25,8 @@ def text_table(
         The cells, as they are to be printed.
     align
         One sign per column, `<` for left and `>` for right; by default the first column is left.
+    gap
+        What stands between columns.
 
     Examples
     --------
@@ -33,7 +39,7 @@ def text_table(
     lines = [head, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
-        "  ".join(
+        gap.join(
             f"{cell:{sign}{width}}" for cell, sign, width in zip(line, signs, widths, strict=True)
         ).rstrip()
         for line in lines
@@ -73,7 +79,8 @@ def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
     'postal code of the plac…'
     """
     name = " ".join(name.split())
-    return name if len(name) <= longest else name[: longest - 1] + "…"
+    mark = "…" if _can_print("…") else "."
+    return name if len(name) <= longest else name[: longest - 1] + mark
 
 
 def paragraph(text: str, indent: str = "") -> str:
@@ -95,8 +102,12 @@ def bar(share: float, width: int) -> str:
     if share > 0:
         eighths = max(eighths, 1)  # little is not nothing
     text = "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+    return text if _can_print(text) else "#" * round(share * width)
+
+
+def _can_print(text: str) -> bool:
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        return "#" * round(share * width)
-    return text
+        return False
+    return True

@@ -7,15 +7,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from embedalloc.audit import matrices as confusion_search
-from embedalloc.audit import printed as audit_module
-from embedalloc.audit.printed import (
-    AuditError,
-    ConfusionMatrix,
-    audit_table,
-    implied_metrics,
-    read_metrics_table,
-)
+from embedalloc.audit import AuditError, audit_table, read_metrics_table
+from embedalloc.audit import matrices as matrices_module
+from embedalloc.audit import printed as printed_module
+from embedalloc.audit.printed import ConfusionMatrix, implied_metrics
 
 METRICS = ("accuracy", "precision", "recall", "f1", "mcc")
 PAPER_CSV = """Model,Acc,F1,Prec,MCC,Val Logloss,Brier,ECE,Time/Epoch
@@ -217,15 +212,15 @@ def test_a_tie_of_mcc_fits_both_neighbours():
 def test_floats_decide_as_integers_do(monkeypatch):
     rows = {k: printed(m, ("precision", "mcc"), 2) for k, m in list(PAPER_MATRICES.items())[:2]}
     with_floats = audit_table(rows, n_max=60, max_solutions=10**6)
-    monkeypatch.setattr(confusion_search, "FLOAT_MARGIN", 10.0)
+    monkeypatch.setattr(matrices_module, "FLOAT_MARGIN", 10.0)
     assert audit_table(rows, n_max=60, max_solutions=10**6) == with_floats
 
 
 def test_small_pieces_change_nothing(monkeypatch):
     rows = {k: printed(m, METRICS, 2) for k, m in list(PAPER_MATRICES.items())[:2]}
     in_large_pieces = audit_table(rows, n_max=80)
-    monkeypatch.setattr(confusion_search, "PIECE", 7)
-    monkeypatch.setattr(audit_module, "PAIRS_AT_ONCE", 100)
+    monkeypatch.setattr(matrices_module, "PIECE", 7)
+    monkeypatch.setattr(printed_module, "PAIRS_AT_ONCE", 100)
     assert audit_table(rows, n_max=80) == in_large_pieces
 
 
@@ -304,7 +299,9 @@ def test_undefined_metrics_fit_only_on_request():
 
 
 def test_a_long_list_is_cut_and_says_so(monkeypatch):
-    monkeypatch.setattr(audit_module, "PAIRS_AT_ONCE", 1000)  # so that several blocks are searched
+    monkeypatch.setattr(
+        printed_module, "PAIRS_AT_ONCE", 1000
+    )  # so that several blocks are searched
     audit = audit_table({"m": {"acc": "0.8"}}, max_solutions=5, n_max=100)
     assert len(audit.solutions) == 5
     assert not audit.complete

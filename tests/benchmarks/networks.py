@@ -293,7 +293,7 @@ def _set_weights(model: MLPClassifier, task: Task, inputs: Floats, labels: Any) 
     model.coefs_ = [first.copy(), layers.second.T.copy(), layers.last[:, None].copy()]
     biases = (layers.first_bias, layers.second_bias, layers.last_bias)
     model.intercepts_ = [bias.copy() for bias in biases]
-    del model._optimizer
+    del model._optimizer  # noqa: SLF001 (scikit-learn has no other way to start Adam anew)
 
 
 def _one_hot(shape: NetworkShape, rows: Rows) -> Floats:

@@ -9,7 +9,6 @@ from click.testing import CliRunner
 from PIL import Image
 
 from embedalloc.command_line import main
-from embedalloc.command_line.compare import as_text
 from embedalloc.data.comparison import compare_rules, paired_difference
 from tests.oracles.simulated_tables import make_table
 
@@ -84,7 +83,7 @@ NAMES = "".join(f"{'pqr'[k % 3]},n{k},{k % 2}\n" for k in range(30))
         (b"a,y\n\xff,1\n", (), "not UTF-8 text; convert it first"),
         ("a,y\n1,2,3\n1,2\n1,2,3,4,5,6\n", (), "not a CSV file"),
         ("a,a,y\n1,2,3\n", (), "column 'a' is there twice; rename one"),
-        (GOOD, ("--target", "z"), "--target: no column 'z'; there are a, x, y"),
+        (GOOD, ("--target", "z"), "--target: no column 'z'; there are 'a', 'x', 'y'"),
         (GOOD.replace(",0\n", ",1\n"), (), "target 'y' is '1' in all 30 rows"),
         (GOOD.replace(",0\n", ",\n"), (), "target 'y' is missing in 15 of 30 rows; drop these"),
         (GOOD, ("--ignore", "a"), "no categorical column (text, category or boolean); name"),
@@ -182,4 +181,4 @@ def test_a_comparison_is_paired_and_repeatable(sales):
     again = compare_rules(frame, target, fields, 60, ["unit"], **words)
     pd.testing.assert_frame_equal(one.losses, again.losses)
     assert (one.parameters <= 60).all(axis=None)
-    assert "No rule differs clearly" in as_text(one) or "than equal" in as_text(one)
+    assert "No rule differs clearly" in str(one) or "than equal" in str(one)

@@ -13,7 +13,7 @@ from embedalloc.allocation import integer_dimensions
 from embedalloc.data.rules import DataRule
 from embedalloc.from_cardinalities import useful_maximum
 from embedalloc.rules import RULES, find_rule
-from tests.rule_calls import apply_rule
+from tests.oracles.rule_calls import apply_rule
 
 SIZES = {"user": 943, "item": 1682, "sex": 2}
 WITHOUT_DATA = [rule.name for rule in RULES.values() if rule.needs != "data"]

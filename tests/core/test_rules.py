@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from embedalloc.rules import RULES, find_rule
 from tests.oracles import naive
-from tests.rule_calls import apply_rule
+from tests.oracles.rule_calls import apply_rule
 
 
 def spectral_mass(n, budget, *, masses, **others):

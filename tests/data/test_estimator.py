@@ -10,11 +10,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from embedalloc import EmbeddingAllocator
 from embedalloc.data.case import set_limits
-from embedalloc.data.estimator import automatic_budgets, find_categorical
+from embedalloc.data.estimator import find_categorical, list_automatic_budgets
 from embedalloc.data.report import SMALLEST_HEADROOM, judge
 from embedalloc.data.rules import TABLE_RULES
-from embedalloc.data.screening import DropPath, sample_rows
-from embedalloc.data.table import DataError, find_task, learn_encoding
+from embedalloc.data.screening import DropPath
+from embedalloc.data.table import DataError, find_task, learn_encoding, sample_rows
 from embedalloc.problem import BudgetError
 from tests.oracles.simulated_tables import make_table
 
@@ -170,7 +170,7 @@ def test_rows_are_sampled_and_the_report_says_so(small):
 def test_algorithm_2_selects_the_budget(small):
     fit = quick("auto", "equal", epochs=3).fit(*small)
     limits = set_limits(fit.cardinalities_)
-    candidates = automatic_budgets(fit.cardinalities_, limits)
+    candidates = list_automatic_budgets(fit.cardinalities_, limits)
     assert candidates[:3] == [74, 148, 296]
     assert fit.budget_ in candidates
 

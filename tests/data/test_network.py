@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from embedalloc.data.network import TabularSettings, batch_size, codes_of, train_tabular
+from embedalloc.data.network import TabularSettings, batch_size, train_tabular
 from embedalloc.data.table import find_task, learn_encoding
 from embedalloc.streams import stream
 from tests.oracles.simulated_tables import make_table
@@ -45,7 +45,7 @@ class Plain(nn.Module):
     def forward(self, data, rows=slice(None)):
         parts = []
         for name, embedding in zip(self.names, self.tables, strict=True):
-            codes = codes_of(data, name)
+            codes = torch.from_numpy(data.codes[name])
             part = embedding(codes[rows].long())
             parts.append(part)
         hidden = self.linear[0](torch.cat([*parts, torch.tensor(data.numbers[rows])], dim=1))
@@ -85,9 +85,7 @@ def test_training_is_that_of_a_plain_loop(kind):
             adam.step()
         with torch.no_grad():
             for name, embedding in zip(plain.names, plain.tables, strict=True):
-                counts = np.bincount(
-                    training.codes[training.names.index(name)], minlength=len(embedding.weight)
-                )
+                counts = np.bincount(training.codes[name], minlength=len(embedding.weight))
                 share = torch.tensor(counts / len(training), dtype=torch.float32)
                 embedding.weight[torch.tensor(counts) == 0] = share @ embedding.weight
             value = plain_loss(plain(validation), torch.tensor(validation.target), kind).item()
@@ -140,7 +138,7 @@ def test_dimension_0_leaves_a_field_out_and_widths_share_their_start():
 
 def test_levels_without_training_rows_contribute_nothing():
     training, validation = table("binary")
-    few = training.take(np.flatnonzero(training.codes[0] > 3))
+    few = training.take(np.flatnonzero(training.codes["noise0"] > 3))
     model = train_tabular(few, validation, dimensions(2, 2, 2), seed=1, label="x", settings=SHORT)
     contribution = model.contributions()["noise0"]
     np.testing.assert_allclose(contribution[[0, 1, 2, 3]], 0.0, atol=1e-6)

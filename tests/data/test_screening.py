@@ -1,22 +1,24 @@
 """Screening against second, naive implementations of its formulas."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
+from embedalloc.data.case import make_case, set_limits
+from embedalloc.data.decision import ScreeningEvidence, check_spectrum
 from embedalloc.data.network import TabularSettings, one_thread, row_losses
 from embedalloc.data.screening import (
     DropPath,
-    drop_path,
-    explained_loss,
-    half_pilots,
-    headroom,
-    rank_curves,
-    relevance,
-    split_rows,
+    find_drop_path,
+    measure_explained_loss,
+    measure_rank_curves,
+    measure_relevance,
+    train_half_pilots,
 )
-from embedalloc.data.table import find_task, learn_encoding
+from embedalloc.data.table import find_task, learn_encoding, split_rows
 from embedalloc.streams import stream
 from tests.oracles.simulated_tables import make_table
 
@@ -38,10 +40,9 @@ def table(kind="binary", rows=600, seed=0):
 @pytest.fixture(scope="module")
 def pilots():
     data = table()
-    kept, held_out = split_rows(data.target, data.task, 0.2, seed=0, label="validation")
-    return half_pilots(
-        data.take(kept), data.take(held_out), seed=0, settings=TabularSettings(epochs=6)
-    )
+    limits = set_limits(data.cardinalities)
+    case = make_case(data, limits, seed=0, settings=TabularSettings(epochs=6))
+    return train_half_pilots(case, later=0)
 
 
 def explicit_losses(pilots, change):
@@ -50,10 +51,10 @@ def explicit_losses(pilots, change):
     for pilot in pilots:
         model, data = pilot.model, pilot.judged_on
         hidden = torch.tensor(data.numbers) @ model.number_block + model.first_bias
-        for j, name in enumerate(data.names):
+        for name in data.names:
             table, share = model.tables[name].double(), model.frequencies[name].double()
             mean = share @ table
-            rows = change(name, table, share, mean)[data.codes[j]]
+            rows = change(name, table, share, mean)[data.codes[name]]
             hidden = hidden + rows.float() @ model.blocks[name]
         for weights, bias in model.layers:
             hidden = torch.relu(hidden) @ weights + bias
@@ -72,12 +73,12 @@ def test_pilots_are_judged_on_rows_they_did_not_see(pilots):
         "noise0": 12, "signal0": 5, "signal1": 12,
     }  # fmt: skip
     counts = first.model.frequencies["noise0"].numpy() * len(second.judged_on)
-    seen = np.bincount(second.judged_on.codes[0], minlength=len(counts))
+    seen = np.bincount(second.judged_on.codes["noise0"], minlength=len(counts))
     np.testing.assert_allclose(counts, seen, atol=1e-3)
 
 
 def test_leaving_out_is_the_average_embedding_in_an_explicit_forward_pass(pilots):
-    path = drop_path(pilots, FIELDS)
+    path = find_drop_path(pilots, FIELDS)
     full = explicit_losses(pilots, without(()))
     assert path.full_loss == pytest.approx(full.mean(), rel=1e-5)
     for name in FIELDS:
@@ -86,7 +87,7 @@ def test_leaving_out_is_the_average_embedding_in_an_explicit_forward_pass(pilots
 
 
 def test_the_path_is_greedy_and_ends_at_three_standard_errors(pilots):
-    path = drop_path(pilots, FIELDS)
+    path = find_drop_path(pilots, FIELDS)
     full = explicit_losses(pilots, without(()))
     left_out = []
     for step in range(len(FIELDS) + 1):
@@ -103,7 +104,7 @@ def test_the_path_is_greedy_and_ends_at_three_standard_errors(pilots):
         assert path.losses[step] == pytest.approx(trials[name].mean(), rel=1e-5)
         assert path.standard_errors[step] == pytest.approx(error, rel=1e-3)
     assert path.fields == tuple(left_out)
-    assert drop_path(pilots, ["signal1"]).fields in ((), ("signal1",))
+    assert find_drop_path(pilots, ["signal1"]).fields in ((), ("signal1",))
 
 
 def test_gain_over_its_standard_error():
@@ -115,7 +116,7 @@ def test_gain_over_its_standard_error():
 
 
 def test_curves_truncate_the_contribution_by_an_explicit_svd(pilots):
-    curves = rank_curves(pilots)
+    curves = measure_rank_curves(pilots)
     for name in FIELDS:
         ranks = pilots[0].model.tables[name].shape[1]
         assert len(curves[name]) == ranks + 1
@@ -129,21 +130,27 @@ def test_curves_truncate_the_contribution_by_an_explicit_svd(pilots):
                 _, _, vt = np.linalg.svd((root * whole).numpy(), full_matrices=False)
                 projector = torch.tensor(vt[:rank].T @ vt[:rank])
                 hidden = model.pre_activation(data).double()
-                codes = data.codes[data.names.index(name)]
+                codes = data.codes[name]
                 hidden += (whole @ projector - whole)[codes]
                 losses.append(model.losses_from(hidden.float(), data.target))
             assert curves[name][rank] == pytest.approx(np.concatenate(losses).mean(), rel=1e-4)
-    room = headroom(curves)
-    assert all(value >= 0 for value in room.values())
-    assert room["signal1"] == pytest.approx(curves["signal1"][1] - min(curves["signal1"][1:]))
+
+
+def test_headroom_is_what_further_dimensions_add_to_the_first(pilots):
+    spectrum = check_spectrum([pilot.model for pilot in pilots], weighted=False)
+    path, curves = find_drop_path(pilots, FIELDS), measure_rank_curves(pilots)
+    expected = sum(curve[1] - min(curve[1:]) for curve in curves.values()) / path.full_loss
+    evidence = ScreeningEvidence(path, curves, {}, (), spectrum)
+    assert evidence.headroom == pytest.approx(expected)
+    assert ScreeningEvidence(path, {"a": np.ones(1)}, {}, (), spectrum).headroom == 0
 
 
 @pytest.mark.parametrize("kind", ["binary", "multiclass", "regression"])
 def test_relevance_is_the_smoothed_target_encoding_of_a_pandas_loop(kind):
     data = table(kind, rows=120)
     fold_of = stream(9, "relevance").permutation(len(data)) % 5
-    for j, name in enumerate(data.names):
-        frame = pd.DataFrame({"level": data.codes[j], "y": data.target, "fold": fold_of})
+    for name in data.names:
+        frame = pd.DataFrame({"level": data.codes[name], "y": data.target, "fold": fold_of})
         gained = []
         for fold in range(5):
             known, new = frame[frame.fold != fold], frame[frame.fold == fold]
@@ -157,20 +164,22 @@ def test_relevance_is_the_smoothed_target_encoding_of_a_pandas_loop(kind):
                     share = (known.y == row.y).mean()
                     guess = ((mine == row.y).sum() + 20 * share) / (len(mine) + 20)
                     gained.append(np.log(guess) - np.log(share))
-        found = explained_loss(data.codes[j], int(data.cardinalities[j]), data, fold_of)
+        found = measure_explained_loss(data, name, fold_of)
         assert found == pytest.approx(np.mean(gained), rel=1e-6), name
-    values = relevance(data, seed=9)
+    values = measure_relevance(data, seed=9)
     assert min(values.values()) >= 0.02 * max(values.values())
 
 
 def test_relevance_of_nothing_is_the_same_for_all():
     data = table(rows=200)
     rng = np.random.default_rng(0)
-    shuffled = type(data)(
-        data.names, data.cardinalities[:1].repeat(3), data.codes[:1].repeat(3, axis=0),
-        data.numbers, rng.permutation(data.target), data.task,
-    )  # fmt: skip
-    values = set(relevance(shuffled, seed=1).values())
+    shuffled = replace(
+        data,
+        cardinalities=dict.fromkeys(FIELDS, data.cardinalities["noise0"]),
+        codes=dict.fromkeys(FIELDS, data.codes["noise0"]),
+        target=rng.permutation(data.target),
+    )
+    values = set(measure_relevance(shuffled, seed=1).values())
     assert len(values) == 1
 
 

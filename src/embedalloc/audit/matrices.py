@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from embedalloc.arrays import Ints
+
 Bools = NDArray[np.bool_]
 
 MAX_DECIMALS = 6  # with LARGEST_N this keeps every int64 product below 2**63
@@ -34,7 +35,7 @@ class Cell:
     unit: int
 
 
-class Candidate(NamedTuple):
+class Explanation(NamedTuple):
     """A test set by size and positives, with the number of unexplained cells of each row."""
 
     n: int
@@ -53,7 +54,7 @@ def _spread(low: Ints, high: Ints) -> Iterator[tuple[Ints, Ints]]:
         yield owner, np.arange(owner.size) + offset
 
 
-def _rest_bounds(cell: Cell | None, part: Ints, most: Ints, zero_ok: bool) -> tuple[Ints, Ints]:
+def _bound_rest(cell: Cell | None, part: Ints, most: Ints, zero_ok: bool) -> tuple[Ints, Ints]:
     """Bounds on ``rest >= 0`` such that ``part / (part + rest)`` lies in the cell's interval."""
     if cell is None:
         return np.zeros_like(part), most
@@ -78,7 +79,7 @@ def _mcc_fits(cell: Cell, tp: Ints, fp: Ints, fn: Ints, tn: Ints, zero_ok: bool)
     return np.where(square > 0, fits, zero_ok and cell.low <= 0 <= cell.high)
 
 
-def _mcc_bounds(cell: Cell, n: Ints, tp: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+def _bound_by_mcc(cell: Cell, n: Ints, tp: Ints, low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """Bounds on FN, a little too wide, that MCC sets if FP lies in ``low .. high``, or the reverse.
 
     With n, TP and one of FP, FN fixed, MCC falls as the other rises, and equals v at the root of a
@@ -96,7 +97,7 @@ def _mcc_bounds(cell: Cell, n: Ints, tp: Ints, low: Ints, high: Ints) -> tuple[I
     return least.astype(np.int64), most.astype(np.int64)
 
 
-def explaining_matrices(
+def find_matrices(
     cells: Sequence[Cell], n: Ints, p_low: Ints, p_high: Ints, zero_ok: bool
 ) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
     """Yield (i, TP, FP, FN) of all matrices of size ``n[i]`` that explain all the cells.
@@ -114,9 +115,9 @@ def explaining_matrices(
     tp_high = np.where(wrong_low <= wrong_high, np.minimum(p_high, n - wrong_low), -1)
     for i, tp in _spread(np.zeros_like(n), tp_high):
         room = n[i] - tp
-        fp_low, fp_high = _rest_bounds(by_metric.get("precision"), tp, room, zero_ok)
-        fn_low, fn_high = _rest_bounds(by_metric.get("recall"), tp, p_high[i] - tp, zero_ok)
-        sum_low, sum_high = _rest_bounds(by_metric.get("f1"), 2 * tp, room, zero_ok)
+        fp_low, fp_high = _bound_rest(by_metric.get("precision"), tp, room, zero_ok)
+        fn_low, fn_high = _bound_rest(by_metric.get("recall"), tp, p_high[i] - tp, zero_ok)
+        sum_low, sum_high = _bound_rest(by_metric.get("f1"), 2 * tp, room, zero_ok)
         sum_low = np.maximum(sum_low, wrong_low[i])
         sum_high = np.minimum(sum_high, wrong_high[i])
         fn_low = np.maximum(np.maximum(fn_low, p_low[i] - tp), sum_low - fp_high)
@@ -126,13 +127,13 @@ def explaining_matrices(
             x[alive] for x in (i, tp, fp_low, fp_high, fn_low, fn_high, sum_low, sum_high)
         )
         if prune:
-            low, high = _mcc_bounds(prune, n[i], tp, fp_low, fp_high)
+            low, high = _bound_by_mcc(prune, n[i], tp, fp_low, fp_high)
             fn_low, fn_high = np.maximum(fn_low, low), np.minimum(fn_high, high)
         for j, fn in _spread(fn_low, fn_high):
             least = np.maximum(fp_low[j], sum_low[j] - fn)
             most = np.minimum(fp_high[j], sum_high[j] - fn)
             if prune:
-                low, high = _mcc_bounds(prune, n[i[j]], tp[j], fn, fn)
+                low, high = _bound_by_mcc(prune, n[i[j]], tp[j], fn, fn)
                 least, most = np.maximum(least, low), np.minimum(most, high)
             for k, fp in _spread(least, most):
                 found = i[j[k]], tp[j[k]], fp, fn[k]
@@ -143,7 +144,7 @@ def explaining_matrices(
                 yield found
 
 
-def _explained(
+def _mark_explained(
     row: Sequence[Cell], dropped: int, sizes: Ints, wanted: Bools, zero_ok: bool
 ) -> Bools:
     """Mark the wanted (n, positives) where some matrix explains all but ``dropped`` cells."""
@@ -154,14 +155,14 @@ def _explained(
     p_low = wanted[at].argmax(axis=1)
     p_high = wanted.shape[1] - 1 - wanted[at, ::-1].argmax(axis=1)
     for kept in combinations(row, len(row) - dropped):
-        for i, tp, _, fn in explaining_matrices(kept, sizes[at], p_low, p_high, zero_ok):
+        for i, tp, _, fn in find_matrices(kept, sizes[at], p_low, p_high, zero_ok):
             found[at[i], tp + fn] = True
     return found & wanted
 
 
-def best_candidates(
+def find_best_explanations(
     rows: Sequence[Sequence[Cell]], sizes: Ints, most: int, known: int | None, zero_ok: bool
-) -> tuple[int, list[Candidate]]:
+) -> tuple[int, list[Explanation]]:
     """Find the fewest unexplained cells, if at most ``most``, for test sets of the given sizes.
 
     Each row and pair (n, positives) has a lower bound on its unexplained cells, at first 0. Only
@@ -178,12 +179,12 @@ def best_candidates(
             for dropped in range(min(cost, len(row)) + 1):
                 wanted = allowed & (total == cost) & ~settled[r] & (bound[r] == dropped)
                 if wanted.any():
-                    found = _explained(row, dropped, sizes, wanted, zero_ok)
+                    found = _mark_explained(row, dropped, sizes, wanted, zero_ok)
                     settled[r] |= found
                     bound[r] += wanted & ~found
                     total += wanted & ~found
         at, p = np.nonzero(allowed & (total == cost) & settled.all(axis=0))
         if at.size:
             costs = map(tuple, bound[:, at, p].T.tolist())
-            return cost, list(map(Candidate, sizes[at].tolist(), p.tolist(), costs))
+            return cost, list(map(Explanation, sizes[at].tolist(), p.tolist(), costs))
     return most + 1, []

@@ -25,10 +25,10 @@ import numpy as np
 from embedalloc.audit.matrices import (
     LARGEST_N,
     MAX_DECIMALS,
-    Candidate,
     Cell,
-    best_candidates,
-    explaining_matrices,
+    Explanation,
+    find_best_explanations,
+    find_matrices,
 )
 
 METRICS = ("accuracy", "precision", "recall", "f1", "mcc")
@@ -261,7 +261,9 @@ def _parse_row(row: str, cells: Mapping[str, object], percent: bool) -> tuple[Ce
     return parsed
 
 
-def _solution(table: Mapping[str, Sequence[Cell]], found: Candidate, zero_ok: bool) -> Solution:
+def _list_solution(
+    table: Mapping[str, Sequence[Cell]], found: Explanation, zero_ok: bool
+) -> Solution:
     """List all best matrices of each row for one test set."""
     n, p = np.array([found.n]), np.array([found.positives])
     matrices: dict[str, tuple[ConfusionMatrix, ...]] = {}
@@ -269,7 +271,7 @@ def _solution(table: Mapping[str, Sequence[Cell]], found: Candidate, zero_ok: bo
     for (name, row), dropped in zip(table.items(), found.dropped, strict=True):
         best: dict[ConfusionMatrix, Sequence[Cell]] = {}
         for kept in combinations(row, len(row) - dropped) if dropped < len(row) else ():
-            for _, *counts in explaining_matrices(kept, n, p, p, zero_ok):
+            for _, *counts in find_matrices(kept, n, p, p, zero_ok):
                 for tp, fp, fn in np.stack(counts, axis=1).tolist():
                     best[ConfusionMatrix(tp, fp, fn, found.n - tp - fp - fn)] = kept
         matrices[name] = tuple(sorted(best))
@@ -334,17 +336,17 @@ def audit_table(
     n_cells = sum(map(len, table.values()))
     sizes = np.arange(max(n_min, positives or 0), n_max + 1)
     best = n_cells if max_unexplained is None else min(n_cells, max_unexplained)
-    candidates: list[Candidate] = []
+    explanations: list[Explanation] = []
     cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // PAIRS_AT_ONCE)) + 1
     for block in np.split(sizes, cuts):
-        full = len(candidates) > max_solutions  # then only better ones replace the list
-        cost, found = best_candidates(
+        full = len(explanations) > max_solutions  # then only better ones replace the list
+        cost, found = find_best_explanations(
             list(table.values()), block, best - full, positives, undefined_as_zero
         )
         if found:
-            best, candidates = cost, (candidates if cost == best else []) + found
+            best, explanations = cost, (explanations if cost == best else []) + found
     solutions = tuple(
-        _solution(table, each, undefined_as_zero) for each in candidates[:max_solutions]
+        _list_solution(table, each, undefined_as_zero) for each in explanations[:max_solutions]
     )
-    fewest = best if candidates else best + 1
-    return Audit(solutions, fewest, n_cells, n_min, n_max, len(candidates) <= max_solutions)
+    fewest = best if explanations else best + 1
+    return Audit(solutions, fewest, n_cells, n_min, n_max, len(explanations) <= max_solutions)

@@ -7,13 +7,8 @@ from typing import Any
 
 import click
 
-from embedalloc.audit.printed import (
-    Audit,
-    AuditError,
-    MetricsTable,
-    audit_table,
-    read_metrics_table,
-)
+from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
+from embedalloc.audit.printed import MetricsTable
 from embedalloc.command_line import InputError
 
 
@@ -60,10 +55,10 @@ def audit(
         raise InputError(str(error)) from None
     except OSError as error:
         raise InputError(f"{table}: {error.strerror or error}") from None
-    click.echo(_as_json(result, printed) if as_json else _as_text(result, printed))
+    click.echo(_write_json(result, printed) if as_json else _write_text(result, printed))
 
 
-def _as_text(result: Audit, printed: MetricsTable) -> str:
+def _write_text(result: Audit, printed: MetricsTable) -> str:
     lines = [str(result)]
     if not result.solutions:
         lines.append("give --n for the best matrices of one size; do the rows share a test set?")
@@ -72,7 +67,7 @@ def _as_text(result: Audit, printed: MetricsTable) -> str:
     return "\n".join(lines)
 
 
-def _as_json(result: Audit, printed: MetricsTable) -> str:
+def _write_json(result: Audit, printed: MetricsTable) -> str:
     def cell(each: Any) -> dict[str, Any]:
         matrix = None if each.matrix is None else each.matrix._asdict()
         return dataclasses.asdict(each) | {"matrix": matrix}

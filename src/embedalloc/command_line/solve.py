@@ -2,16 +2,20 @@
 
 import json
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from embedalloc.allocation import Allocation
-from embedalloc.budgets import BYTES_PER_VALUE, STATE_VALUES, bytes_per_parameter, parse_budget
+from embedalloc.budgets import bytes_per_parameter
 from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
+from embedalloc.command_line.options import (
+    budget_options,
+    complete_words,
+    count_parameters,
+    refuse_two_outputs,
+)
 from embedalloc.exporters import EXPORTERS, export_text, to_json
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.rules import RULES, find_rule
@@ -19,17 +23,6 @@ from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
 
 _PAIR = "NAME=NUMBER"
 _NUMBER_OR_PAIR = "[NAME=]NUMBER"
-
-
-def _complete(*words: str) -> Any:
-    """Return what completes an option that takes one of these words."""
-
-    def complete(
-        ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [CompletionItem(word) for word in words if word.startswith(incomplete)]
-
-    return complete
 
 
 _EXAMPLES = """\b
@@ -49,29 +42,11 @@ Examples:
     metavar=_PAIR,
     help="Rows of a table, one for missing values included. Once per table.",
 )
-@click.option("--budget", metavar="NUMBER", help="Parameters of all tables together.")
-@click.option(
-    "--bytes",
-    "memory",
-    metavar="SIZE",
-    help='Memory of all tables together, such as "64 MB" or "1.5 GiB".',
-)
-@click.option(
-    "--dtype",
-    metavar="DTYPE",
-    shell_complete=_complete(*BYTES_PER_VALUE),
-    help=f"With --bytes: {', '.join(BYTES_PER_VALUE)}.  [default: float32]",
-)
-@click.option(
-    "--optimizer",
-    metavar="NAME",
-    shell_complete=_complete(*STATE_VALUES),
-    help=f"With --bytes: also make room for the state of {', '.join(STATE_VALUES)}.",
-)
+@budget_options
 @click.option(
     "--rule",
     metavar="RULE",
-    shell_complete=_complete(*RULES),
+    shell_complete=complete_words(*RULES),
     help="See `embedalloc rules`.  [default: paper with coefficients, else equal]",
 )
 @click.option(
@@ -113,7 +88,7 @@ Examples:
 @click.option(
     "--export",
     metavar="NAME",
-    shell_complete=_complete(*EXPORTERS),
+    shell_complete=complete_words(*EXPORTERS),
     help=f"Print the dimensions for {', '.join(EXPORTERS)}.",
 )
 def solve(
@@ -133,26 +108,25 @@ def solve(
     export: str | None,
 ) -> None:
     """Choose embedding dimensions from cardinalities and a budget. No data needed."""
-    if as_json and export is not None:
-        raise InputError("--json and --export both want the output: choose one")
-    named = _by_name(cardinalities, "--cardinality")
+    refuse_two_outputs(as_json, export)
+    named = _read_pairs(cardinalities, "--cardinality")
     if not named:
         raise InputError("no table: name at least one, such as --cardinality user=943")
     constraints: dict[str, Any] = {
-        "minimum": _all_or_named(minimum, named, "--minimum", otherwise=1),
-        "maximum": _all_or_named(maximum, named, "--maximum", otherwise=None),
-        "multiple_of": _number(multiple_of, "--multiple-of"),
+        "minimum": _read_limits(minimum, named, "--minimum", otherwise=1),
+        "maximum": _read_limits(maximum, named, "--maximum", otherwise=None),
+        "multiple_of": _read_number(multiple_of, "--multiple-of"),
     }
-    settled = _by_name(fixed, "--fixed")
+    settled = _read_pairs(fixed, "--fixed")
     try:
         if rule is not None and find_rule(rule).needs in ("masses", "data"):
             raise InputError(f"--rule {rule} needs more than solve takes: see `embedalloc rules`")
         found = allocate(
             named,
-            parameters_allowed(budget, memory, dtype, optimizer),
+            count_parameters(budget, memory, dtype, optimizer),
             rule=rule,
-            coefficients=_by_name(coefficients, "--coefficient") or None,
-            frequencies=_by_name(frequencies, "--frequency") or None,
+            coefficients=_read_pairs(coefficients, "--coefficient") or None,
+            frequencies=_read_pairs(frequencies, "--frequency") or None,
             fixed=settled,
             **constraints,
         )
@@ -172,10 +146,10 @@ def solve(
         click.echo(json.dumps(json.loads(to_json(found)) | state, indent=2))
     else:
         notes = dict.fromkeys(settled, "fixed") | dict.fromkeys(full, "full")
-        click.echo(_as_text(found, notes, binds, memory, dtype, optimizer))
+        click.echo(_write_text(found, notes, binds, memory, dtype, optimizer))
 
 
-def _as_text(
+def _write_text(
     found: Allocation,
     notes: dict[str, str],
     binds: bool,
@@ -183,10 +157,7 @@ def _as_text(
     dtype: str | None,
     optimizer: str | None,
 ) -> str:
-    lines = [
-        allocation_table(found, notes),
-        found.sum_up(),
-    ]
+    lines = [_draw_table(found, notes), found.sum_up()]
     if memory is not None:
         each = bytes_per_parameter(dtype or "float32", optimizer)
         lines.append(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
@@ -205,53 +176,30 @@ def _as_text(
     return "\n".join(lines)
 
 
-def allocation_table(allocation: Allocation, notes: Mapping[str, str]) -> str:
-    """Return one line per field: categories, dimension, parameters, share of the budget.
-
-    Notes by field stand before the bars.
-    """
-    shares = [paid / max(allocation.budget, 1) for paid in allocation.parameters.values()]
-    head = ["field", "categories", "dimension", "parameters", "share"]
+def _draw_table(found: Allocation, notes: dict[str, str]) -> str:
+    """Return one line per field, with its note and a bar for its share of the budget."""
+    shares = {name: spent / max(found.budget, 1) for name, spent in found.parameters.items()}
+    head = ["field", "categories", "dimension", "parameters", "share", ""]
     rows = [
         [
             cut_name(name),
-            f"{allocation.cardinalities[name]:,}",
+            f"{found.cardinalities[name]:,}",
             f"{dimension:,}",
-            f"{allocation.parameters[name]:,}",
-            f"{share:.1%}",
+            f"{found.parameters[name]:,}",
+            f"{shares[name]:.1%}",
             notes.get(name, ""),
         ]
-        for (name, dimension), share in zip(allocation.dimensions.items(), shares, strict=True)
+        for name, dimension in found.dimensions.items()
     ]
-    first, *lines = text_table([*head, ""], rows, align="<>>>><").splitlines()
-    width = max(map(len, lines)) + 2
-    bars = [bar(share, max(COLUMNS - width, 4)) for share in shares]
+    lines = text_table(head, rows, align="<>>>><").splitlines()
+    width = max(map(len, lines))
+    bars = [bar(share, max(COLUMNS - width - 2, 4)) for share in shares.values()]
     return "\n".join(
-        [
-            first,
-            *(f"{line:<{width}}{each}".rstrip() for line, each in zip(lines, bars, strict=True)),
-        ]
+        f"{line:<{width}}  {each}".rstrip() for line, each in zip(lines, ["", *bars], strict=True)
     )
 
 
-def parameters_allowed(
-    budget: str | None, memory: str | None, dtype: str | None, optimizer: str | None
-) -> int:
-    """Return the number of parameters that one of --budget and --bytes allows."""
-    if (budget is None) == (memory is None):
-        raise InputError("give either --budget (parameters) or --bytes (memory)")
-    if memory is not None:
-        size = memory if memory.strip()[-1:].isalpha() else f"{memory} B"
-        return parse_budget(size, dtype=dtype or "float32", optimizer=optimizer)
-    if dtype is not None or optimizer is not None:
-        raise InputError("--dtype and --optimizer matter for --bytes only")
-    assert budget is not None
-    if budget.strip()[-1:].isalpha():
-        raise InputError(f"--budget {budget}: it counts parameters; for memory use --bytes")
-    return parse_budget(budget)
-
-
-def _by_name(texts: tuple[str, ...], option: str) -> dict[str, Any]:
+def _read_pairs(texts: tuple[str, ...], option: str) -> dict[str, Any]:
     """Return numbers by name from words such as user=943."""
     found: dict[str, Any] = {}
     for text in texts:
@@ -260,25 +208,25 @@ def _by_name(texts: tuple[str, ...], option: str) -> dict[str, Any]:
             raise InputError(f"{option} {text}: write it as {_PAIR}, such as user=943")
         if name in found:
             raise InputError(f"{option}: {name!r} is named twice")
-        found[name] = _number(value, f"{option} {text}")
+        found[name] = _read_number(value, f"{option} {text}")
     return found
 
 
-def _all_or_named(
+def _read_limits(
     texts: tuple[str, ...], names: dict[str, Any], option: str, *, otherwise: int | None
 ) -> Any:
     """Return one number for all, or numbers by name; a lone number counts for the others."""
     lone = [text for text in texts if "=" not in text]
     if len(lone) > 1:
         raise InputError(f"{option}: {' and '.join(lone)} are both for all; give one of them")
-    named = _by_name(tuple(text for text in texts if "=" in text), option)
-    common = _number(lone[0], option) if lone else otherwise
+    named = _read_pairs(tuple(text for text in texts if "=" in text), option)
+    common = _read_number(lone[0], option) if lone else otherwise
     if not named:
         return common
     return named if not lone else dict.fromkeys(names, common) | named
 
 
-def _number(text: str, place: str) -> int | float:
+def _read_number(text: str, place: str) -> int | float:
     try:
         return int(text)
     except ValueError:

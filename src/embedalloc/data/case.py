@@ -1,25 +1,13 @@
-"""What a rule that reads data is given, and what it returns."""
+"""What a rule that reads data is given."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
 
 from embedalloc.allocation import Allocation
-from embedalloc.arrays import Floats
-from embedalloc.data.network import TabularModel, TabularSettings
-from embedalloc.data.screening import (
-    DropPath,
-    Pilot,
-    half_pilots,
-    headroom,
-    split_rows,
-)
-from embedalloc.data.table import FieldData
+from embedalloc.data.network import TabularModel, TabularSettings, train_tabular
+from embedalloc.data.table import FieldData, split_rows
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import Constraints
-from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 
 #: Share of the rows whose loss stops trainings and chooses among candidates.
 VALIDATION_SHARE = 0.2
@@ -87,8 +75,8 @@ def set_limits(
 
 
 @dataclass(frozen=True)
-class Case:
-    """What a data-driven rule is given.
+class DataCase:
+    """What a rule that reads data is given.
 
     Attributes
     ----------
@@ -96,12 +84,12 @@ class Case:
         Rows to learn from, and rows that stop trainings and choose.
     limits
         Permitted dimensions.
-    pilots
-        How many pilots the spectral rules train.
     seed
         Names all random numbers.
     settings
         How networks are trained.
+    pilots
+        How many pilots the spectral rules train.
     trained
         Called after each training, with how many more may follow at most.
     """
@@ -109,10 +97,10 @@ class Case:
     training: FieldData
     validation: FieldData
     limits: Limits
-    pilots: int = 2
-    seed: int = 0
-    settings: TabularSettings = field(default_factory=TabularSettings)
-    trained: Callable[[int], None] = lambda remaining: None
+    seed: int
+    settings: TabularSettings
+    pilots: int
+    trained: Callable[[int], None]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,170 +108,38 @@ class Case:
         return self.training.names
 
     @property
-    def cardinalities(self) -> dict[str, int]:
+    def cardinalities(self) -> Mapping[str, int]:
         """Levels by field."""
-        return self.training.cardinality()
+        return self.training.cardinalities
 
-    def half_pilots(self, *, later: int) -> tuple[Pilot, Pilot]:
-        """Train the two half pilots; so many more trainings may follow them."""
-        remaining = iter((later + 1, later))
-        return half_pilots(
+    def train(self, dimensions: Mapping[str, int], label: str = "candidate") -> TabularModel:
+        """Train a network with these dimensions; the label names its random numbers."""
+        return train_tabular(
             self.training,
             self.validation,
+            dimensions,
             seed=self.seed,
+            label=label,
             settings=self.settings,
-            trained=lambda: self.trained(next(remaining)),
         )
 
+    def allocate(self, rule: str, budget: int) -> Allocation:
+        """Return the dimensions of a rule that needs cardinalities only."""
+        constraints = self.limits.constraints(self.names)
+        return allocate(self.cardinalities, budget, rule=rule, **constraints)
 
-def make_case(data: FieldData, limits: Limits, **others: Any) -> Case:
-    """Hold out validation rows and return the case."""
-    seed = others.get("seed", 0)
+
+def make_case(
+    data: FieldData,
+    limits: Limits,
+    *,
+    seed: int,
+    settings: TabularSettings,
+    pilots: int = 2,
+    trained: Callable[[int], None] = lambda remaining: None,
+) -> DataCase:
+    """Hold out validation rows and return the case; see `DataCase` for the words."""
     kept, held_out = split_rows(
         data.target, data.task, VALIDATION_SHARE, seed=seed, label="validation"
     )
-    return Case(data.take(kept), data.take(held_out), limits, **others)
-
-
-@dataclass(frozen=True)
-class SpectrumCheck:
-    """Whether the pilots' spectra say more than the random numbers they started from.
-
-    Attributes
-    ----------
-    after, before
-        Coefficient a_j of the trained and of the initial tables, by field, averaged over pilots.
-    """
-
-    after: Mapping[str, float]
-    before: Mapping[str, float]
-
-    @property
-    def median_ratio(self) -> float:
-        """Median over fields of a_j after training over a_j before."""
-        return float(np.median([self.after[name] / self.before[name] for name in self.after]))
-
-    @property
-    def correlation(self) -> float:
-        """Correlation over fields of log a_j after and before; nan below three fields."""
-        after = np.log([self.after[name] for name in self.after])
-        before = np.log([self.before[name] for name in self.after])
-        if len(after) < 3 or after.std() == 0 or before.std() == 0:
-            return float("nan")
-        return float(np.corrcoef(after, before)[0, 1])
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """Dimensions that were tried: the loss of every validation row after training."""
-
-    label: str
-    allocation: Allocation
-    dropped: tuple[str, ...]
-    losses: Floats
-
-    @property
-    def loss(self) -> float:
-        """Mean validation loss."""
-        return float(self.losses.mean())
-
-
-@dataclass(frozen=True)
-class ScreeningEvidence:
-    """Everything that screening measured before it decided.
-
-    Attributes
-    ----------
-    path
-        The drop path.
-    curves
-        By field, the pilots' loss with the field's contribution cut to rank 0, 1, 2, …
-    relevance, half_relevances
-        The a_j of all training rows, and of each half.
-    spectrum
-        Of the two half pilots.
-    """
-
-    path: DropPath
-    curves: Mapping[str, Floats]
-    relevance: Mapping[str, float]
-    half_relevances: tuple[Mapping[str, float], ...]
-    spectrum: SpectrumCheck
-
-    @property
-    def headroom(self) -> float:
-        """What dimensions beyond each field's first can add, as a share of the loss."""
-        return sum(headroom(self.curves).values()) / self.path.full_loss
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A rule's decision and what it rests on.
-
-    Attributes
-    ----------
-    allocation
-        The dimensions.
-    spread
-        Smallest and largest dimension over pilots and all of them together, by field.
-    coefficients
-        The a_j behind the dimensions, where the rule has them.
-    spectrum
-        What the pilots' spectra are worth, where there are pilots.
-    screening
-        The measurements of the screened rule.
-    candidates
-        The dimensions that were trained and validated.
-    """
-
-    allocation: Allocation
-    spread: Mapping[str, tuple[int, int]] | None = None
-    coefficients: Mapping[str, float] | None = None
-    spectrum: SpectrumCheck | None = None
-    screening: ScreeningEvidence | None = None
-    candidates: tuple[Candidate, ...] = ()
-
-
-def cardinality_dimensions(case: Case, name: str, budget: int) -> Allocation:
-    """Return the dimensions of a rule that needs cardinalities only, equal ones among them."""
-    return allocate(case.cardinalities, budget, rule=name, **case.limits.constraints(case.names))
-
-
-def coefficients_of(
-    model: TabularModel, *, weighted: bool, initial: bool = False
-) -> dict[str, float]:
-    """Return a_j of every table, of its rows that have training data.
-
-    Weighted rows count by the root of their frequency: then the tail is the error that
-    Proposition 2 bounds, exactly.
-    """
-    found = {}
-    for name, trained in model.tables.items():
-        table = model.initial_tables[name] if initial else trained
-        frequencies = model.frequencies[name].double()
-        rows = table.double()[frequencies > 0]
-        if weighted:
-            rows = rows * frequencies[frequencies > 0].sqrt()[:, None]
-        found[name] = float(fit_coefficient(spectral_tails(singular_values(rows.numpy()))))
-    return found
-
-
-def check_spectrum(models: Sequence[TabularModel], *, weighted: bool) -> SpectrumCheck:
-    """Average a_j over pilots, after training and before."""
-
-    def average(initial: bool) -> dict[str, float]:
-        each = [coefficients_of(model, weighted=weighted, initial=initial) for model in models]
-        return {name: float(np.mean([one[name] for one in each])) for name in models[0].tables}
-
-    return SpectrumCheck(average(False), average(True))
-
-
-def spread_of(allocations: Sequence[Allocation]) -> dict[str, tuple[int, int]]:
-    """Return the smallest and largest dimension of every field over some allocations."""
-    return {
-        name: (
-            min(each.dimensions[name] for each in allocations),
-            max(each.dimensions[name] for each in allocations),
-        )
-        for name in allocations[0].dimensions
-    }
+    return DataCase(data.take(kept), data.take(held_out), limits, seed, settings, pilots, trained)

@@ -7,21 +7,28 @@ the same number of tries: equal dimensions started anew each time, the best on v
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats
-from embedalloc.data.case import Case, Outcome, cardinality_dimensions, make_case, set_limits
-from embedalloc.data.network import TabularModel, TabularSettings, train_tabular
+from embedalloc.data.case import DataCase, make_case, set_limits
+from embedalloc.data.decision import Decision
+from embedalloc.data.network import TabularModel, TabularSettings
+from embedalloc.data.report import make_plain
 from embedalloc.data.rules import data_rule
-from embedalloc.data.screening import sample_rows, split_rows
-from embedalloc.data.table import FieldData, find_task, learn_encoding
-from embedalloc.intervals import nadeau_bengio_share, t_interval
+from embedalloc.data.table import FieldData, find_task, learn_encoding, sample_rows, split_rows
+from embedalloc.intervals import CONFIDENCE, nadeau_bengio_share, t_interval
 from embedalloc.problem import build_problem
+from embedalloc.text import cut_name, text_table
 
+#: Longer names of rules are cut, so that the table has 80 columns.
+LONGEST_NAME = 18
+#: Networks are trained on a sample of at most so many rows.
+MOST_ROWS = 200_000
 #: Share of the rows on which the rules are judged.
 TEST_SHARE = 0.25
 #: Name of the control in results.
@@ -77,6 +84,77 @@ class Comparison:
             self.losses[rule].to_numpy() - self.losses["equal"].to_numpy(), self.test_ratio
         )
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain types, for JSON; what is not a number is None."""
+        return {
+            "budget": self.budget,
+            "losses": self.losses.to_dict("list"),
+            "parameters": self.parameters.to_dict("list"),
+            "tries": list(self.tries),
+            "differences": make_plain(
+                {rule: asdict(self.difference(rule)) for rule in self.losses.columns}
+            ),
+        }
+
+    def __str__(self) -> str:
+        splits = len(self.losses)
+        lines = [
+            self._table(),
+            "",
+            f"held-out loss over {splits} splits, budget {self.budget:,} for every rule",
+        ]
+        if self.tries:
+            tries = sum(self.tries) / len(self.tries)
+            lines.append(
+                f"{RESTARTS}: equal with as many tries as screened ({tries:.1f} on average)"
+            )
+        return "\n".join([*lines, "", self._last_words()])
+
+    def _table(self) -> str:
+        width = min(max(len(name) for name in self.losses.columns), LONGEST_NAME)
+        percent = f"{100 * CONFIDENCE:.0f} %"
+        base = float(self.losses["equal"].mean())
+        # The cells of the head are the least widths of their columns.
+        head = ["rule", "   loss", "   mean"]
+        head += [f"{f'{percent} {how}':>16}" for how in ("(t)", "corrected")]
+        rows = []
+        for name in self.losses.mean().sort_values(kind="stable").index:
+            each = self.difference(name)
+            cells = [
+                f"{100 * each.mean / base:+.2f}",
+                _write_interval(each.interval, base),
+                _write_interval(each.corrected, base),
+            ]
+            rows.append(
+                [
+                    cut_name(name, width),
+                    f"{self.losses[name].mean():.5f}",
+                    *(cells if name != "equal" else [""] * 3),
+                    f"{self.parameters[name].mean():,.0f}",
+                ]
+            )
+        above = f"{'':<{width}}  {'':>7}  {'difference to equal, in % of its loss':>39}"
+        return "\n".join([above, text_table([*head, "params"], rows)])
+
+    def _last_words(self) -> str:
+        """Say which rules differ from equal dimensions by their corrected intervals."""
+        corrected = {
+            name: self.difference(name).corrected for name in self.losses.columns if name != "equal"
+        }
+        better = [name for name, (_, high) in corrected.items() if high < 0]
+        worse = [name for name, (low, _) in corrected.items() if low > 0]
+        words = [
+            f"{how} than equal dimensions: {', '.join(names)}."
+            for how, names in (("Better", better), ("Worse", worse))
+            if names
+        ]
+        return "\n".join(words) or "No rule differs clearly from equal dimensions here."
+
+
+def _write_interval(interval: tuple[float, float], base: float) -> str:
+    low, high = (100 * each / base for each in interval)
+    return f"{low:+.2f} to {high:+.2f}"
+
 
 def paired_difference(differences: Floats, test_ratio: float) -> Difference:
     """Return mean and intervals of differences over splits."""
@@ -100,7 +178,6 @@ def compare_rules(
     seed: int = 0,
     task: str = "auto",
     min_frequency: int = 1,
-    max_rows: int = 200_000,
     epochs: int = 40,
     done: Callable[[], None] = lambda: None,
     **limits: Any,
@@ -120,41 +197,37 @@ def compare_rules(
     splits
         Random splits into three quarters for training (a fifth of that for validation) and a
         quarter for judging.
-    seed, task, min_frequency, max_rows, epochs, **limits
+    seed, task, min_frequency, epochs, **limits
         As in `embedalloc.data.estimator.EmbeddingAllocator`.
     done
         Called after each rule of each split.
     """
-    names = list(dict.fromkeys(["equal", *rules]))
-    for name in names:
-        data_rule(name)
+    chosen = {name: data_rule(name) for name in dict.fromkeys(["equal", *rules])}
     kind = find_task(target, task)
-    _, whole = learn_encoding(frame, target, categorical, task=kind, min_frequency=min_frequency)
-    permitted = set_limits(whole.cardinality(), **limits)
-    build_problem(whole.cardinality(), budget, **permitted.constraints(whole.names))
+    learn = partial(learn_encoding, categorical=categorical, task=kind, min_frequency=min_frequency)
+    _, whole = learn(frame, target)
+    permitted = set_limits(whole.cardinalities, **limits)
+    build_problem(whole.cardinalities, budget, **permitted.constraints(whole.names))
     encoded = kind.encode(target)
     losses, parameters, tries, ratio = [], [], [], 0.0
     for split in range(splits):
         kept, held_out = split_rows(encoded, kind, TEST_SHARE, seed=seed, label=f"split {split}")
-        encoder, data = learn_encoding(
-            frame.iloc[kept], target[kept], categorical, task=kind, min_frequency=min_frequency
-        )
+        encoder, data = learn(frame.iloc[kept], target[kept])
         test = encoder.encode(frame.iloc[held_out], target[held_out])
         case = make_case(
-            sample_rows(data, max_rows, seed=seed),
-            set_limits(data.cardinality(), **limits),
+            sample_rows(data, MOST_ROWS, seed=seed),
+            set_limits(data.cardinalities, **limits),
             seed=seed * 100_003 + split,
             settings=TabularSettings(epochs=epochs),
         )
         found = {}
-        for name in names:
-            rule = data_rule(name)
+        for name, rule in chosen.items():
             found[name] = rule.decide(case, rule.gather(case), budget)
             done()
-        row, spent = _test_losses(case, found, test)
-        if "screened" in names:
+        row, spent = _measure_losses(case, found, test)
+        if "screened" in found:
             tries.append(len(found["screened"].candidates))
-            row[RESTARTS] = _best_restart(case, budget, tries[-1], test)
+            row[RESTARTS] = _restart_equal(case, budget, tries[-1], test)
             spent[RESTARTS] = spent["equal"]
             done()
         losses.append(row)
@@ -163,41 +236,28 @@ def compare_rules(
     return Comparison(budget, pd.DataFrame(losses), pd.DataFrame(parameters), tuple(tries), ratio)
 
 
-def _test_losses(
-    case: Case, found: Mapping[str, Outcome], test: FieldData
+def _measure_losses(
+    case: DataCase, found: Mapping[str, Decision], test: FieldData
 ) -> tuple[dict[str, float], dict[str, int]]:
     """Return test loss and cost of every rule's dimensions; equal dimensions are trained once."""
     trained: dict[tuple[int, ...], float] = {}
     losses, spent = {}, {}
-    for name, outcome in found.items():
-        key = tuple(outcome.allocation.dimensions[each] for each in case.names)
+    for name, decision in found.items():
+        dimensions = decision.allocation.dimensions
+        key = tuple(dimensions[each] for each in case.names)
         if key not in trained:
-            trained[key] = _loss(_train(case, outcome.allocation.dimensions, "candidate"), test)
-        losses[name], spent[name] = trained[key], outcome.allocation.cost
+            trained[key] = _measure_loss(case.train(dimensions), test)
+        losses[name], spent[name] = trained[key], decision.allocation.cost
     return losses, spent
 
 
-def _best_restart(case: Case, budget: int, tries: int, test: FieldData) -> float:
+def _restart_equal(case: DataCase, budget: int, tries: int, test: FieldData) -> float:
     """Return the test loss of the best of so many equal networks on validation."""
-    dimensions = cardinality_dimensions(case, "equal", budget).dimensions
+    dimensions = case.allocate("equal", budget).dimensions
     labels = ["candidate", *(f"restart {k}" for k in range(1, tries))]
-    best = min(
-        (_train(case, dimensions, label) for label in labels),
-        key=lambda model: model.validation_loss,
-    )
-    return _loss(best, test)
+    models = (case.train(dimensions, label) for label in labels)
+    return _measure_loss(min(models, key=lambda model: model.validation_loss), test)
 
 
-def _train(case: Case, dimensions: Mapping[str, int], label: str) -> TabularModel:
-    return train_tabular(
-        case.training,
-        case.validation,
-        dimensions,
-        seed=case.seed,
-        label=label,
-        settings=case.settings,
-    )
-
-
-def _loss(model: TabularModel, test: FieldData) -> float:
+def _measure_loss(model: TabularModel, test: FieldData) -> float:
     return float(model.losses(test).mean())

@@ -1,6 +1,9 @@
 """Embedding dimensions for a data frame, in the manner of scikit-learn."""
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import (
-    _check_y,
     check_array,
     check_consistent_length,
     check_is_fitted,
@@ -17,15 +19,22 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from embedalloc.allocation import Allocation
 from embedalloc.budgets import parse_budget, select_budget
-from embedalloc.checks import whole_number
-from embedalloc.data.case import Case, Limits, Outcome, make_case, set_limits
-from embedalloc.data.network import TabularModel, TabularSettings, train_tabular
-from embedalloc.data.report import Report, write_report
+from embedalloc.checks import LARGEST_NUMBER, whole_number
+from embedalloc.data.case import DataCase, Limits, make_case, set_limits
+from embedalloc.data.decision import Decision
+from embedalloc.data.network import TabularModel, TabularSettings
+from embedalloc.data.report import write_report
 from embedalloc.data.rules import DataRule, data_rule
-from embedalloc.data.screening import sample_rows
-from embedalloc.data.table import DataError, FieldData, Rows, find_task, learn_encoding
+from embedalloc.data.table import (
+    DataError,
+    FieldData,
+    Rows,
+    find_task,
+    is_categorical,
+    learn_encoding,
+    sample_rows,
+)
 from embedalloc.problem import build_problem
 from embedalloc.streams import stream
 
@@ -36,7 +45,7 @@ AUTO_FOLDS = 5
 
 
 class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Choose an embedding dimension for every categorical column under a parameter budget.
+    """Choose an embedding dimension for every categorical field under a parameter budget.
 
     Parameters
     ----------
@@ -51,13 +60,13 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Categorical columns by name or position. By default those of a data frame that hold text,
         categories or booleans, and all columns of an array, which has one type for everything.
     fixed
-        Dimensions that are settled, by column name; 0 leaves a column without embedding.
+        Dimensions that are settled, by field; 0 leaves a field without embedding.
     minimum, maximum
-        Permitted dimensions, one number or by column name. The maximum is N − 1 by default.
+        Permitted dimensions, one number or by field. The maximum is N − 1 by default.
     multiple_of
         Dimensions that are not fixed are multiples of this.
     drop_allowed
-        Whether a rule may give a column without signal dimension 0, whatever the minimum.
+        Whether a rule may give a field without signal dimension 0, whatever the minimum.
     task
         ``classification``, ``regression`` or ``auto``: text, booleans and up to 20 different
         whole numbers are classes.
@@ -77,7 +86,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     dimensions_
-        Dimension by column, in the order of the data.
+        Dimension by field, in the order of the data.
     allocation_
         The same as an `Allocation`, with costs and budget.
     budget_
@@ -85,7 +94,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     report_
         What was decided and why, per field and overall; print it.
     cardinalities_
-        Levels N_j by column: those seen, a missing value as one of its own, and the unseen.
+        Levels N_j by field: those seen, a missing value as one of its own, and the unseen.
     encoder_
         How values become codes.
     n_features_in_, feature_names_in_
@@ -94,7 +103,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     The result depends neither on the order of rows and columns nor on the names of levels (see
-    `embedalloc.data.table.canonical_codes` for the one exception), but on the names of
+    `embedalloc.data.table.order_canonically` for the one exception), but on the names of
     columns: they name the random numbers.
 
     Examples
@@ -162,31 +171,34 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             task=find_task(target, self.task),
             min_frequency=whole_number(self.min_frequency, "min_frequency", least=1),
         )
-        limits = self._limits(data)
+        limits = self._limits(data.cardinalities)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         data = sample_rows(data, whole_number(self.max_rows, "max_rows", least=20), seed=seed)
-        count = _Counter(self.progress)
-        others: dict[str, Any] = {
-            "limits": limits,
-            "pilots": whole_number(self.pilots, "pilots", least=1),
-            "seed": seed,
-            "settings": TabularSettings(epochs=whole_number(self.epochs, "epochs", least=1)),
-            "trained": count,
-        }
+        prepare = partial(
+            make_case,
+            limits=limits,
+            pilots=whole_number(self.pilots, "pilots", least=1),
+            seed=seed,
+            settings=TabularSettings(epochs=whole_number(self.epochs, "epochs", least=1)),
+            trained=_count_trainings(self.progress),
+        )
         if self.budget == "auto":
-            outcome = select_automatically(data, rule, **others)
+            budgets = list_automatic_budgets(data.cardinalities, limits)
+            decision = select_automatically(data, rule, budgets, prepare, seed=seed)
         else:
             budget = parse_budget(self.budget)
-            build_problem(data.cardinality(), budget, **limits.constraints(data.names))
-            case = make_case(data, **others)
-            outcome = rule.decide(case, rule.gather(case), budget)
-        self._keep(outcome, encoder, data, limits, frame)
+            build_problem(data.cardinalities, budget, **limits.constraints(data.names))
+            case = prepare(data)
+            decision = rule.decide(case, rule.gather(case), budget)
+        self.encoder_ = encoder
+        self._keep(decision, [name for name in frame if name in data.names])
+        self.report_ = write_report(decision, data=data, limits=limits, frame=frame)
         return self
 
     def transform(self, X: Any) -> NDArray[np.int64]:
-        """Return the codes of the categorical columns; 0 stands for a level never seen.
+        """Return the codes of the fields; 0 stands for a level never seen.
 
-        A column's codes run from 0 to its cardinality minus one, so they index its embedding
+        A field's codes run from 0 to its cardinality minus one, so they index its embedding
         table. Codes of levels follow their frequency, not their names.
         """
         check_is_fitted(self)
@@ -195,7 +207,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.stack(codes, axis=1).astype(np.int64)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the categorical columns, in the order of `transform`."""
+        """Return the names of the fields, in the order of `transform`."""
         check_is_fitted(self)
         return np.array(list(self.dimensions_), dtype=object)
 
@@ -213,12 +225,12 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         frame = self._frame(X, reset=True)
-        target = _checked_target(y)
+        target = _check_target(y)
         check_consistent_length(frame, target)
-        categorical = find_categorical(
-            frame, self.columns, all_by_default=not hasattr(X, "columns")
-        )
-        return frame, target, categorical
+        columns = self.columns
+        if columns is None and not hasattr(X, "columns"):
+            columns = range(frame.shape[1])  # an array has one type for everything
+        return frame, target, find_categorical(frame, columns)
 
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         if hasattr(X, "to_pandas"):
@@ -237,9 +249,9 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError(f"{len(frame)} sample(s), while a minimum of {fewest} is required")
         return frame
 
-    def _limits(self, data: FieldData) -> Limits:
+    def _limits(self, cardinalities: Mapping[str, int]) -> Limits:
         limits = set_limits(
-            data.cardinality(),
+            cardinalities,
             minimum=self.minimum,
             maximum=self.maximum,
             fixed=self.fixed,
@@ -247,92 +259,57 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             drop_allowed=self.drop_allowed,
         )
         # Wrong names and impossible bounds are refused before anything is trained.
-        build_problem(data.cardinality(), 2**53, **limits.constraints(data.names))
+        build_problem(cardinalities, LARGEST_NUMBER, **limits.constraints(list(cardinalities)))
         return limits
 
-    def _keep(
-        self,
-        outcome: Outcome,
-        encoder: Any,
-        data: FieldData,
-        limits: Limits,
-        frame: pd.DataFrame,
-    ) -> None:
-        order = {name: j for j, name in enumerate(frame.columns) if name in data.names}
-        found = outcome.allocation
-        self.encoder_ = encoder
+    def _keep(self, decision: Decision, order: Sequence[str]) -> None:
+        found = decision.allocation
+        self.outcome_ = decision
+        self.budget_ = found.budget
         self.dimensions_ = {name: found.dimensions[name] for name in order}
         self.cardinalities_ = {name: found.cardinalities[name] for name in order}
-        self.budget_ = found.budget
-        self.allocation_ = Allocation(
-            found.allocation_rule,
-            self.dimensions_,
-            self.cardinalities_,
-            {name: found.parameters[name] for name in order},
-            found.budget,
-            found.objective,
-            found.lower_bound,
-        )
-        self.outcome_ = outcome
-        self.report_: Report = write_report(
-            outcome,
-            data=data,
-            limits=limits,
-            order=order,
-            rows=len(frame),
-            present={name: int(frame[name].notna().sum()) for name in order},
+        self.allocation_ = replace(
+            found,
+            dimensions=self.dimensions_,
+            cardinalities=self.cardinalities_,
+            parameters={name: found.parameters[name] for name in order},
         )
 
 
-class _Counter:
-    """Tell the user's callback how many trainings are done and how many there are at most."""
+def _count_trainings(progress: Callable[[int, int], None] | None) -> Callable[[int], None]:
+    """Return what tells the user how many trainings are done and how many there are at most."""
+    numbers = itertools.count(1)
 
-    def __init__(self, progress: Callable[[int, int], None] | None) -> None:
-        self._progress = progress
-        self._done = 0
+    def tell(remaining: int) -> None:
+        if progress is not None:
+            done = next(numbers)
+            progress(done, done + remaining)
 
-    def __call__(self, remaining: int) -> None:
-        self._done += 1
-        if self._progress is not None:
-            self._progress(self._done, self._done + remaining)
+    return tell
 
 
-def find_categorical(
-    frame: pd.DataFrame, columns: Sequence[str | int] | None, *, all_by_default: bool = False
-) -> list[str]:
-    """Return the categorical columns: those named, or by their type."""
+def find_categorical(frame: pd.DataFrame, columns: Sequence[str | int] | None) -> list[str]:
+    """Return the categorical fields: those named, or by their type."""
     if columns is not None:
-        wanted = []
-        for each in columns:
-            if isinstance(each, (int, np.integer)) and not isinstance(each, bool):
-                if not -frame.shape[1] <= each < frame.shape[1]:
-                    raise DataError(f"columns: there is no column {each} among {frame.shape[1]}")
-                wanted.append(str(frame.columns[each]))
-            elif each in frame.columns:
-                wanted.append(str(each))
-            else:
-                raise DataError(f"columns: {each!r} is not a column")
-        return list(dict.fromkeys(wanted))
-    if all_by_default:
-        return list(frame.columns)
+        return list(dict.fromkeys(_find_column(frame, each) for each in columns))
     found = [name for name in frame.columns if is_categorical(frame[name])]
     if not found:
         raise DataError("no column is categorical by its type (text, category, boolean); name some")
     return found
 
 
-def is_categorical(column: pd.Series) -> bool:
-    """Tell whether a column's type is text, category or boolean."""
-    kind = column.dtype
-    return (
-        isinstance(kind, pd.CategoricalDtype)
-        or pd.api.types.is_bool_dtype(kind)
-        or pd.api.types.is_object_dtype(kind)
-        or pd.api.types.is_string_dtype(kind)
-    )
+def _find_column(frame: pd.DataFrame, wanted: str | int) -> str:
+    """Return a column's name from its name or its position."""
+    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
+        if not -frame.shape[1] <= wanted < frame.shape[1]:
+            raise DataError(f"columns: there is no column {wanted} among {frame.shape[1]}")
+        return str(frame.columns[wanted])
+    if wanted not in frame.columns:
+        raise DataError(f"columns: {wanted!r} is not a column")
+    return str(wanted)
 
 
-def automatic_budgets(cardinalities: Mapping[str, int], limits: Limits) -> list[int]:
+def list_automatic_budgets(cardinalities: Mapping[str, int], limits: Limits) -> list[int]:
     """Return the budgets that pay 1, 2, 4, … dimensions of every field, as far as limits go."""
     budgets = set()
     for dimension in AUTO_DIMENSIONS:
@@ -345,46 +322,45 @@ def automatic_budgets(cardinalities: Mapping[str, int], limits: Limits) -> list[
     return sorted(budgets)
 
 
-def select_automatically(data: FieldData, rule: DataRule, **others: Any) -> Outcome:
+def select_automatically(
+    data: FieldData,
+    rule: DataRule,
+    budgets: Sequence[int],
+    prepare: Callable[[FieldData], DataCase],
+    *,
+    seed: int,
+) -> Decision:
     """Select the budget by Algorithm 2, with the rule's evidence gathered once per fold."""
-    evidence: dict[bytes, tuple[Case, Any]] = {}
+    gathered: dict[bytes, tuple[DataCase, Any]] = {}
 
-    def allocate(rows: Rows, budget: int) -> Outcome:
+    def allocate(rows: Rows, budget: int) -> Decision:
         key = rows.tobytes()
-        if key not in evidence:
-            case = make_case(data.take(rows), **others)
-            evidence[key] = (case, rule.gather(case))
-        case, found = evidence[key]
-        return rule.decide(case, found, budget)
+        if key not in gathered:
+            case = prepare(data.take(rows))
+            gathered[key] = (case, rule.gather(case))
+        return rule.decide(*gathered[key], budget)
 
-    def train(rows: Rows, outcome: Outcome) -> TabularModel:
-        case, _ = evidence[rows.tobytes()]
-        return train_tabular(
-            case.training,
-            case.validation,
-            outcome.allocation.dimensions,
-            seed=case.seed,
-            label="candidate",
-            settings=case.settings,
-        )
+    def train(rows: Rows, decision: Decision) -> TabularModel:
+        case, _ = gathered[rows.tobytes()]
+        return case.train(decision.allocation.dimensions)
 
     def loss(model: TabularModel, rows: Rows) -> float:
         return float(model.losses(data.take(rows)).mean())
 
     selection = select_budget(
         len(data),
-        automatic_budgets(data.cardinality(), others["limits"]),
+        budgets,
         allocate,
         train,
         loss,
-        rng=stream(others["seed"], "budget"),
+        rng=stream(seed, "budget"),
         folds=AUTO_FOLDS,
         strata=None if data.task.kind == "regression" else data.target,
     )
     return selection.dimensions
 
 
-def _checked_target(y: ArrayLike) -> NDArray[Any]:
+def _check_target(y: ArrayLike) -> NDArray[Any]:
     """Return the target as an array without missing values."""
     values = column_or_1d(y, warn=True)
     missing = int(pd.isna(values).sum())
@@ -392,7 +368,4 @@ def _checked_target(y: ArrayLike) -> NDArray[Any]:
         raise DataError(f"target: {missing:,} values are missing (NaN); drop or fill these rows")
     if values.dtype.kind == "O":
         return np.asarray(pd.Series(values).infer_objects())
-    checked = _check_y(values, y_numeric=False)
-    if checked.dtype.kind == "f" and not np.isfinite(checked).all():
-        raise DataError("target: holds infinity; drop these rows")
-    return checked
+    return check_array(values, ensure_2d=False, dtype=None, input_name="y")

@@ -1,4 +1,4 @@
-"""The picture of a plan: dimensions with their range over pilots, and where the budget goes."""
+"""The picture of a report: dimensions with their range over pilots, and where the budget goes."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ _BLUE, _GREY = "#0072B2", "#8C8C8C"
 MOST_FIELDS = 40
 
 
-def draw_plan(report: Report, path: Path) -> None:
+def draw_report(report: Report, path: Path) -> None:
     """Draw dimensions and parameters per field and write the figure in the path's format.
 
     Parameters
@@ -29,7 +29,6 @@ def draw_plan(report: Report, path: Path) -> None:
         costly = sorted(fields, key=lambda each: -each.parameters)[:MOST_FIELDS]
         fields = [each for each in fields if each in costly]
     fields.reverse()  # the first field at the top
-    names = [cut_name(each.name) for each in fields]
     places = range(len(fields))
     with mpl.rc_context({"font.size": 9, "pdf.fonttype": 42}):
         figure = Figure(figsize=(6.3, 1.3 + 0.24 * len(fields)), layout="constrained")
@@ -51,7 +50,7 @@ def draw_plan(report: Report, path: Path) -> None:
                 va="center",
                 color=_GREY if each.dimension == 0 else "black",
             )
-        left.set_yticks(list(places), names)
+        left.set_yticks(list(places), [cut_name(each.name) for each in fields])
         left.set_xlabel("dimension (line: range over pilots)")
         right.barh(places, [100 * each.share for each in fields], color=_BLUE, height=0.7)
         right.set_xlabel("share of the budget, %")

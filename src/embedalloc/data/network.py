@@ -22,9 +22,13 @@ from torch import Tensor
 from torch.nn import functional
 
 from embedalloc.arrays import Floats
-from embedalloc.data.table import UNSEEN, FieldData, Task
+from embedalloc.data.table import UNSEEN, FieldData, PredictionTask
 from embedalloc.streams import stream
 
+#: Units of the hidden layers, with rectifiers.
+HIDDEN = (32, 16)
+#: Standard deviation of the initial embeddings.
+EMBEDDING_DEVIATION = 0.05
 #: Smallest and largest batch; between them about a fiftieth of the rows.
 BATCH_SIZES = (64, 4096)
 #: Rows that are passed through the network at once where nothing is learnt.
@@ -33,12 +37,10 @@ CHUNK = 65_536
 
 @dataclass(frozen=True)
 class TabularSettings:
-    """How networks are built and trained.
+    """How networks are trained.
 
     Attributes
     ----------
-    hidden
-        Units of the hidden layers, with rectifiers.
     learning_rate
         Of Adam, without weight decay.
     epochs
@@ -46,15 +48,11 @@ class TabularSettings:
     patience
         Training ends when the validation loss has not improved for so many epochs; the best
         epoch's weights are kept.
-    embedding_deviation
-        Standard deviation of the initial embeddings.
     """
 
-    hidden: tuple[int, ...] = (32, 16)
     learning_rate: float = 2e-3
     epochs: int = 40
     patience: int = 4
-    embedding_deviation: float = 0.05
 
 
 @dataclass(frozen=True)
@@ -82,14 +80,14 @@ class TabularModel:
         Loss of every validation row with the weights that were kept.
     """
 
-    task: Task
+    task: PredictionTask
     tables: Mapping[str, Tensor]
     blocks: Mapping[str, Tensor]
     frequencies: Mapping[str, Tensor]
     number_block: Tensor
     first_bias: Tensor
     layers: tuple[tuple[Tensor, Tensor], ...]
-    initial_tables: Mapping[str, Tensor] = field(default_factory=dict)
+    initial_tables: Mapping[str, Tensor]
     history: tuple[float, ...] = ()
     validation_losses: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -108,28 +106,25 @@ class TabularModel:
             for name, table in self.tables.items()
         }
 
-    def without_fields(self, numbers: Tensor) -> Tensor:
-        """Return the first layer's input where every field contributes its average."""
-        constant = self.first_bias.clone()
-        for name, table in self.tables.items():
-            constant += (self.frequencies[name] @ table) @ self.blocks[name]
-        return numbers @ self.number_block + constant
-
     def pre_activation(self, data: FieldData) -> Tensor:
         """Return the first layer's input for every row."""
-        total = self.without_fields(torch.from_numpy(data.numbers))
+        average = self.first_bias.clone()
+        for name, table in self.tables.items():
+            average += (self.frequencies[name] @ table) @ self.blocks[name]
+        total = torch.from_numpy(data.numbers) @ self.number_block + average
         for name, contribution in self.contributions().items():
-            total += contribution[codes_of(data, name)]
+            total += contribution[torch.from_numpy(data.codes[name])]
         return total
 
     def losses_from(self, pre_activation: Tensor, target: NDArray[np.generic]) -> Floats:
         """Return the loss of every row, from the first layer's input."""
-        wanted = torch.from_numpy(target)
+        chunks = zip(
+            torch.split(pre_activation, CHUNK),
+            torch.split(torch.from_numpy(target), CHUNK),
+            strict=True,
+        )
         parts = [
-            row_losses(self._head(some), goal, self.task)
-            for some, goal in zip(
-                torch.split(pre_activation, CHUNK), torch.split(wanted, CHUNK), strict=True
-            )
+            row_losses(_apply_layers(some, self.layers), goal, self.task) for some, goal in chunks
         ]
         return torch.cat(parts).double().numpy()
 
@@ -138,16 +133,8 @@ class TabularModel:
         with torch.no_grad():
             return self.losses_from(self.pre_activation(data), data.target)
 
-    def _head(self, pre_activation: Tensor) -> Tensor:
-        return _after_first_layer(pre_activation, self.layers)
 
-
-def codes_of(data: FieldData, name: str) -> Tensor:
-    """Return the codes of one field as a tensor that shares their memory."""
-    return torch.from_numpy(data.codes[data.names.index(name)])
-
-
-def row_losses(outputs: Tensor, target: Tensor, task: Task) -> Tensor:
+def row_losses(outputs: Tensor, target: Tensor, task: PredictionTask) -> Tensor:
     """Return logloss, cross entropy or squared error, row by row."""
     if task.kind == "multiclass":
         return functional.cross_entropy(outputs, target, reduction="none")
@@ -181,7 +168,7 @@ def train_tabular(
     *,
     seed: int,
     label: str,
-    settings: TabularSettings | None = None,
+    settings: TabularSettings,
 ) -> TabularModel:
     """Train a network with these embedding dimensions.
 
@@ -197,22 +184,17 @@ def train_tabular(
     settings
         How to train.
     """
-    settings = settings or TabularSettings()
     with one_thread():
-        start = _initial_model(training, dimensions, seed, label, settings)
+        start = _start_model(training, dimensions, seed, label)
         return _fit(start, training, validation, stream(seed, label, "order"), settings)
 
 
-def _initial_model(
-    data: FieldData,
-    dimensions: Mapping[str, int],
-    seed: int,
-    label: str,
-    settings: TabularSettings,
+def _start_model(
+    data: FieldData, dimensions: Mapping[str, int], seed: int, label: str
 ) -> TabularModel:
     used = [name for name in data.names if dimensions[name] > 0]
     inputs = sum(dimensions[name] for name in used) + data.numbers.shape[1]
-    widths = [*settings.hidden, data.task.outputs]
+    widths = [*HIDDEN, data.task.outputs]
     bound = 1 / math.sqrt(max(inputs, 1))
 
     def uniform(rows: int, columns: int, limit: float, *parts: str | int) -> Tensor:
@@ -221,21 +203,21 @@ def _initial_model(
 
     tables, blocks, frequencies = {}, {}, {}
     for name in used:
-        levels, dimension = data.cardinality()[name], dimensions[name]
+        levels, dimension = data.cardinalities[name], dimensions[name]
         # Drawn dimension by dimension, so that tables of different width start alike.
         values = stream(seed, label, "table", name).standard_normal(
             size=(dimension, levels), dtype=np.float32
         )
-        tables[name] = torch.tensor(settings.embedding_deviation * values.T)
+        tables[name] = torch.tensor(EMBEDDING_DEVIATION * values.T)
         blocks[name] = uniform(dimension, widths[0], bound, "block", name)
-        counts = np.bincount(data.codes[data.names.index(name)], minlength=levels)
+        counts = np.bincount(data.codes[name], minlength=levels)
         frequencies[name] = torch.tensor(counts / max(len(data), 1), dtype=torch.float32)
     layers = []
     for depth, (fan_in, fan_out) in enumerate(pairwise(widths)):
         limit = 1 / math.sqrt(fan_in)
         weights = uniform(fan_in, fan_out, limit, "layer", depth)
         layers.append((weights, uniform(1, fan_out, limit, "bias", depth)[0]))
-    layers[-1] = (layers[-1][0], _base_outputs(data))
+    layers[-1] = (layers[-1][0], _fit_constant(data))
     return TabularModel(
         task=data.task,
         tables=tables,
@@ -248,7 +230,7 @@ def _initial_model(
     )
 
 
-def _base_outputs(data: FieldData) -> Tensor:
+def _fit_constant(data: FieldData) -> Tensor:
     """Return the outputs that fit the target best when nothing is known."""
     if data.task.kind == "regression":
         return torch.tensor([float(data.target.mean())])
@@ -259,7 +241,7 @@ def _base_outputs(data: FieldData) -> Tensor:
     return torch.tensor(np.log(counts / counts.sum()), dtype=torch.float32)
 
 
-def _after_first_layer(pre_activation: Tensor, layers: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+def _apply_layers(pre_activation: Tensor, layers: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
     hidden = pre_activation
     for weights, bias in layers:
         hidden = torch.addmm(bias, torch.relu(hidden), weights)
@@ -274,9 +256,8 @@ def _fit(
     settings: TabularSettings,
 ) -> TabularModel:
     """Train from the model's values and return it with the best epoch's weights."""
-    weights = _FlatWeights(model)
-    adam = _Adam(weights.values, settings.learning_rate)
-    codes = [training.codes[training.names.index(name)] for name in model.tables]
+    weights = _FlatWeights(model, settings.learning_rate)
+    codes = [training.codes[name] for name in model.tables]
     batch = batch_size(len(training))
     best, best_epoch, kept = math.inf, 0, weights.values.clone()
     history: list[float] = []
@@ -284,14 +265,12 @@ def _fit(
         order = rng.permutation(len(training))
         for begin in range(0, len(order), batch):
             rows = order[begin : begin + batch]
-            weights.gradient.zero_()
             levels = [torch.from_numpy(each[rows]) for each in codes]
             outputs = weights.outputs(levels, torch.from_numpy(training.numbers[rows]))
             losses = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task)
             torch.autograd.backward(losses.mean())
-            adam.step(weights.gradient)
-        current = weights.as_model()
-        history.append(float(current.losses(validation).mean()))
+            weights.step()
+        history.append(float(weights.as_model().losses(validation).mean()))
         if history[-1] < best:
             best, best_epoch = history[-1], epoch
             kept.copy_(weights.values)
@@ -303,26 +282,32 @@ def _fit(
 
 
 class _FlatWeights:
-    """All parameters in one vector and their gradients in another, so that Adam is five calls."""
+    """All parameters in one vector and their gradients in another, so that Adam is five calls.
 
-    def __init__(self, model: TabularModel) -> None:
+    Adam (Kingma and Ba, 2015) has the usual constants. It is dense even for tables of 100,000
+    levels: with batches of thousands that beats updating the touched rows only.
+    """
+
+    def __init__(self, model: TabularModel, learning_rate: float) -> None:
         self._model = model
+        self._rate = learning_rate
         self._widths = [block.shape[0] for block in model.blocks.values()]
         first = torch.cat([*model.blocks.values(), model.number_block])
         start = [*model.tables.values(), first, model.first_bias]
         start += [value for layer in model.layers for value in layer]
         self.values = torch.cat([value.flatten() for value in start])
-        self.gradient = torch.zeros_like(self.values)
-        parts, place = [], 0
-        for value in start:
-            end = place + value.numel()
-            part = self.values[place:end].view(value.shape).requires_grad_(True)
-            part.grad = self.gradient[place:end].view(value.shape)
+        self._gradient, self._mean, self._square = self.values.new_zeros(3, len(self.values))
+        self._steps = 0
+        sizes = [value.numel() for value in start]
+        parts = []
+        for value, flat, slope in zip(
+            start, torch.split(self.values, sizes), torch.split(self._gradient, sizes), strict=True
+        ):
+            part = flat.view(value.shape).requires_grad_(True)
+            part.grad = slope.view(value.shape)
             parts.append(part)
-            place = end
-        count = len(model.tables)
-        self._tables, (self._first, self._first_bias) = parts[:count], parts[count : count + 2]
-        rest = parts[count + 2 :]
+        self._tables = parts[: len(model.tables)]
+        self._first, self._first_bias, *rest = parts[len(model.tables) :]
         self._layers = tuple(zip(rest[::2], rest[1::2], strict=True))
 
     def outputs(self, levels: Sequence[Tensor], numbers: Tensor) -> Tensor:
@@ -332,7 +317,18 @@ class _FlatWeights:
             for codes, table in zip(levels, self._tables, strict=True)
         ]
         hidden = torch.addmm(self._first_bias, torch.cat([*inputs, numbers], dim=1), self._first)
-        return _after_first_layer(hidden, self._layers)
+        return _apply_layers(hidden, self._layers)
+
+    def step(self) -> None:
+        """Move the values once by their gradients, and start new gradients."""
+        self._steps += 1
+        self._mean.lerp_(self._gradient, 0.1)
+        self._square.mul_(0.999).addcmul_(self._gradient, self._gradient, value=0.001)
+        scale = math.sqrt(1 - 0.999**self._steps)
+        size = self._square.sqrt().add_(1e-8 * scale)
+        rate = self._rate * scale / (1 - 0.9**self._steps)
+        self.values.addcdiv_(self._mean, size, value=-rate)
+        self._gradient.zero_()
 
     def as_model(self) -> TabularModel:
         """Return the present values as a model that shares them, levels without rows filled."""
@@ -350,31 +346,6 @@ class _FlatWeights:
         )
         _fill_absent_levels(model)
         return model
-
-
-class _Adam:
-    """Adam (Kingma and Ba, 2015) on one vector, with the usual constants.
-
-    Dense even for tables of 100,000 levels: with batches of thousands that beats updating the
-    touched rows only.
-    """
-
-    def __init__(self, values: Tensor, learning_rate: float) -> None:
-        self._values = values
-        self._rate = learning_rate
-        self._mean = torch.zeros_like(values)
-        self._square = torch.zeros_like(values)
-        self._steps = 0
-
-    def step(self, gradient: Tensor) -> None:
-        """Move the values once."""
-        self._steps += 1
-        self._mean.lerp_(gradient, 0.1)
-        self._square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-        scale = math.sqrt(1 - 0.999**self._steps)
-        size = self._square.sqrt().add_(1e-8 * scale)
-        rate = self._rate * scale / (1 - 0.9**self._steps)
-        self._values.addcdiv_(self._mean, size, value=-rate)
 
 
 def _fill_absent_levels(model: TabularModel) -> None:

@@ -1,17 +1,18 @@
 """What was decided for a table, why, and whether it matters."""
 
 import textwrap
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from embedalloc.allocation import Allocation
-from embedalloc.data.case import Candidate, Limits, Outcome
+from embedalloc.data.case import Limits
+from embedalloc.data.decision import Decision
 from embedalloc.data.screening import DropPath
 from embedalloc.data.table import FieldData, TaskKind
-from embedalloc.text import COLUMNS, bar, cut_name
+from embedalloc.text import COLUMNS, bar, cut_name, text_table
 
 Verdict = Literal["matters", "does not matter", "cannot tell"]
 
@@ -25,10 +26,6 @@ DROP_GAIN_STANDARD_ERRORS = 3.0
 #: The same for the winner's validation loss against that of equal dimensions. Three and not two,
 #: because the winner is the best of several.
 WINNER_STANDARD_ERRORS = 3.0
-#: The spectrum counts as that of its initialisation if a_j changed by less than this share ...
-SMALLEST_SPECTRUM_CHANGE = 0.1
-#: ... or if log a_j over fields is correlated above this with its values before training.
-LARGEST_SPECTRUM_CORRELATION = 0.99
 
 _BAR = 10
 
@@ -40,7 +37,7 @@ class FieldReport:
     Attributes
     ----------
     name
-        The column.
+        The field's column.
     levels
         N_j, the unseen level included.
     rows
@@ -136,30 +133,34 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types, for JSON; what is not a number is None."""
-        return _jsonable(asdict(self))
+        return make_plain(asdict(self))
 
     def __str__(self) -> str:
-        return "\n".join([*self._table(), "", *self._facts(), "", *self._last_words()])
+        return "\n".join([self._table(), "", *self._facts(), "", *self._last_words()])
 
-    def _table(self) -> list[str]:
-        has_value = any(each.value is not None for each in self.fields)
-        fixed_width = 32 + _BAR + (8 if has_value else 0)
-        why = max(len(each.why) for each in self.fields)
-        longest = max(5, *(len(each.name) for each in self.fields))
-        width = max(8, min(longest, COLUMNS - fixed_width - why))
-        largest = max(each.share for each in self.fields)
-        worth = f"{'worth':>7} " if has_value else ""
-        header = f"{'levels':>7} {'dim':>4} {'range':>7} {'params':>9} {'':<{_BAR}} {worth}why"
-        lines = [f"{'field':<{width}} {header}"]
-        for each in self.fields:
-            spread = "" if each.smallest is None else _range(each.smallest, each.largest)
-            length = bar(each.share / largest if largest else 0.0, _BAR)
-            worth = "" if not has_value else f"{_percent(each.value):>7} "
-            lines.append(
-                f"{cut_name(each.name, width):<{width}} {each.levels:>7,} {each.dimension:>4,} "
-                f"{spread:>7} {each.parameters:>9,} {length:<{_BAR}} {worth}{each.why}".rstrip()
-            )
-        return lines
+    def _table(self) -> str:
+        measured = any(each.value is not None for each in self.fields)
+        taken = 32 + _BAR + 8 * measured + max(len(each.why) for each in self.fields)
+        longest = max(len(each.name) for each in self.fields)
+        width = max(8, min(longest, COLUMNS - taken))
+        largest = max(each.share for each in self.fields) or 1.0
+        # The cells of the head are the least widths of their columns.
+        head = [f"{'field':<{width}}", " levels", " dim", "  range", "   params", " " * _BAR]
+        rows = [
+            [
+                cut_name(each.name, width),
+                f"{each.levels:,}",
+                f"{each.dimension:,}",
+                _write_range(each.smallest, each.largest),
+                f"{each.parameters:,}",
+                bar(each.share / largest, _BAR),
+                *([_write_percent(each.value)] if measured else []),
+                each.why,
+            ]
+            for each in self.fields
+        ]
+        head += ["  worth", "why"] if measured else ["why"]
+        return text_table(head, rows, align="<>>>><><" if measured else "<>>>><<", gap=" ")
 
     def _facts(self) -> list[str]:
         share = 100 * self.spent / self.budget if self.budget else 0.0
@@ -170,7 +171,9 @@ class Report:
         if self.rows_used < self.rows:
             lines.append(f"trained on a sample of {self.rows_used:,} of {self.rows:,} rows")
         if self.saturated:
-            lines += _wrapped(f"at full rank (d ≥ N − 1): {', '.join(self.saturated)}")
+            lines += textwrap.wrap(
+                f"at full rank (d ≥ N − 1): {', '.join(self.saturated)}", COLUMNS
+            )
         if self.spectrum_ratio is not None:
             news = "nothing new" if self.spectrum_is_initialisation else "something new"
             lines.append(
@@ -201,50 +204,41 @@ class Report:
             "does not matter": "Allocation does not matter here",
             "cannot tell": "Cannot tell whether allocation matters here",
         }
-        return _wrapped(f"{words[self.verdict]}: {self.reason}.")
+        return textwrap.wrap(f"{words[self.verdict]}: {self.reason}.", COLUMNS)
 
 
 def write_report(
-    outcome: Outcome,
-    *,
-    data: FieldData,
-    limits: Limits,
-    order: Mapping[str, int],
-    rows: int,
-    present: Mapping[str, int],
+    decision: Decision, *, data: FieldData, limits: Limits, frame: pd.DataFrame
 ) -> Report:
-    """Return the report of a rule's outcome.
+    """Return the report of a rule's decision.
 
     Parameters
     ----------
-    outcome
+    decision
         What the rule decided.
     data
         The rows that it was given.
     limits
         Permitted dimensions.
-    order
-        Position of every field among the user's columns.
-    rows
-        Rows of the user's data.
-    present
-        By field, the rows in which it is not missing.
+    frame
+        The user's data.
     """
-    allocation, screening = outcome.allocation, outcome.screening
+    allocation, spectrum, screening = decision.allocation, decision.spectrum, decision.screening
+    headroom, path = (screening.headroom, screening.path) if screening else (None, None)
     upper = {**limits.maximum, **limits.fixed}
-    all_ranks = sum(upper[n] * c for n, c in allocation.cardinalities.items())
-    gain, errors = _winner_gain(outcome.candidates)
-    headroom = screening.headroom if screening else None
-    path = screening.path if screening else None
-    dropped = any(d == 0 and limits.fixed.get(n) != 0 for n, d in allocation.dimensions.items())
+    everything = sum(upper[name] * levels for name, levels in allocation.cardinalities.items())
+    gain, errors = _measure_winner_gain(decision)
     verdict, reason = judge(
-        pays_for_all=all_ranks <= allocation.budget,
+        pays_for_all=everything <= allocation.budget,
         headroom=headroom,
         path=path,
-        dropped=dropped,
+        dropped=any(
+            dimension == 0 and limits.fixed.get(name) != 0
+            for name, dimension in allocation.dimensions.items()
+        ),
         winner_errors=errors,
     )
-    spectrum = outcome.spectrum
+    order = [name for name in frame if name in data.names]
     return Report(
         allocation_rule=allocation.allocation_rule,
         task=data.task.kind,
@@ -252,23 +246,19 @@ def write_report(
         spent=allocation.cost,
         budget_binds=_binds(allocation, limits),
         saturated=tuple(
-            n for n in sorted(order, key=order.__getitem__)
-            if allocation.dimensions[n] >= allocation.cardinalities[n] - 1
+            name
+            for name in order
+            if allocation.dimensions[name] >= allocation.cardinalities[name] - 1
         ),
         fields=tuple(
-            _field(name, outcome, limits, present[name])
-            for name in sorted(order, key=order.__getitem__)
+            _describe_field(name, decision, limits, int(frame[name].notna().sum()))
+            for name in order
         ),
-        rows=rows,
+        rows=len(frame),
         rows_used=len(data),
         spectrum_ratio=spectrum.median_ratio if spectrum else None,
         spectrum_correlation=spectrum.correlation if spectrum else None,
-        spectrum_is_initialisation=(
-            abs(spectrum.median_ratio - 1) < SMALLEST_SPECTRUM_CHANGE
-            or spectrum.correlation > LARGEST_SPECTRUM_CORRELATION
-        )
-        if spectrum
-        else None,
+        spectrum_is_initialisation=spectrum.is_initialisation if spectrum else None,
         headroom=headroom,
         drop_gain=path.gain / path.full_loss if path else None,
         drop_gain_standard_errors=path.gain_in_standard_errors if path else None,
@@ -276,11 +266,11 @@ def write_report(
         winner_gain_standard_errors=errors,
         candidates=tuple(
             CandidateReport(each.label, each.dropped, each.allocation.cost, each.loss)
-            for each in outcome.candidates
+            for each in decision.candidates
         ),
         verdict=verdict,
         reason=reason,
-    )  # fmt: skip
+    )
 
 
 def judge(
@@ -343,34 +333,33 @@ def _binds(allocation: Allocation, limits: Limits) -> bool:
     return bool(growing) and min(growing) > allocation.leftover
 
 
-def _winner_gain(candidates: tuple[Candidate, ...]) -> tuple[float | None, float | None]:
+def _measure_winner_gain(decision: Decision) -> tuple[float | None, float | None]:
     """Return what the winner gains over equal dimensions: share of the loss, standard errors."""
-    equal = next((each for each in candidates if each.label == "equal"), None)
+    equal = next((each for each in decision.candidates if each.label == "equal"), None)
     if equal is None:
         return None, None
-    winner = min(candidates, key=lambda each: each.loss)
-    difference = equal.losses - winner.losses
-    if winner is equal or len(difference) < 2:
+    difference = equal.losses - decision.winner.losses
+    if decision.winner is equal or len(difference) < 2:
         return 0.0, 0.0
     error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
     gain = float(difference.mean())
     return gain / equal.loss, gain / error if error > 0 else 0.0
 
 
-def _field(name: str, outcome: Outcome, limits: Limits, present: int) -> FieldReport:
-    allocation = outcome.allocation
-    dimension, levels = allocation.dimensions[name], allocation.cardinalities[name]
+def _describe_field(name: str, decision: Decision, limits: Limits, present: int) -> FieldReport:
+    allocation = decision.allocation
+    dimension = allocation.dimensions[name]
     value = next_value = None
-    if outcome.screening:
-        full = outcome.screening.path.full_loss
-        value = (outcome.screening.path.removal_losses[name] - full) / full
-        curve = outcome.screening.curves[name]
+    if decision.screening:
+        full = decision.screening.path.full_loss
+        value = (decision.screening.path.removal_losses[name] - full) / full
+        curve = decision.screening.curves[name]
         if dimension + 1 < len(curve):
             next_value = float(curve[dimension] - curve[dimension + 1]) / full
-    low, high = outcome.spread[name] if outcome.spread else (None, None)
+    low, high = decision.spread[name] if decision.spread else (None, None)
     return FieldReport(
         name=name,
-        levels=levels,
+        levels=allocation.cardinalities[name],
         rows=present,
         dimension=dimension,
         parameters=allocation.parameters[name],
@@ -379,46 +368,44 @@ def _field(name: str, outcome: Outcome, limits: Limits, present: int) -> FieldRe
         largest=high,
         value=value,
         next_value=next_value,
-        why=_why(name, outcome, limits),
+        why=_explain(name, decision, limits),
     )
 
 
-def _why(name: str, outcome: Outcome, limits: Limits) -> str:
-    dimension = outcome.allocation.dimensions[name]
+def _explain(name: str, decision: Decision, limits: Limits) -> str:
+    dimension = decision.allocation.dimensions[name]
     if name in limits.fixed:
         return "fixed by you"
     if dimension == 0:
         return "dropped: no signal" if name in limits.droppable else "not affordable"
-    if dimension >= outcome.allocation.cardinalities[name] - 1:
+    if dimension >= decision.allocation.cardinalities[name] - 1:
         return "full rank"
     if dimension >= limits.maximum[name]:
         return "at your maximum"
     if dimension <= max(limits.minimum[name], limits.multiple_of):
         return "at the minimum"
-    if outcome.candidates:
-        chosen = min(outcome.candidates, key=lambda each: each.loss)
-        return "equal" if chosen.label == "equal" else "by relevance"
+    if decision.candidates:
+        return "equal" if decision.winner.label == "equal" else "by relevance"
     return "by the rule"
 
 
-def _percent(share: float | None) -> str:
+def _write_percent(share: float | None) -> str:
     text = "" if share is None else f"{100 * share:.1f} %"
     return "0.0 %" if text == "-0.0 %" else text
 
 
-def _range(low: int, high: int | None) -> str:
+def _write_range(low: int | None, high: int | None) -> str:
+    if low is None:
+        return ""
     return f"{low}" if low == high else f"{low}–{high}"
 
 
-def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, COLUMNS)
-
-
-def _jsonable(value: Any) -> Any:
+def make_plain(value: Any) -> Any:
+    """Return lists for tuples and None for what is not a finite number, all the way down."""
     if isinstance(value, dict):
-        return {key: _jsonable(each) for key, each in value.items()}
+        return {key: make_plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_jsonable(each) for each in value]
+        return [make_plain(each) for each in value]
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value

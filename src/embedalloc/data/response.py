@@ -7,14 +7,11 @@ import numpy as np
 
 from embedalloc.allocation import Allocation
 from embedalloc.arrays import Floats
-from embedalloc.data.case import Case, Outcome, SpectrumCheck, check_spectrum, spread_of
-from embedalloc.data.network import TabularModel, codes_of
+from embedalloc.data.case import DataCase
+from embedalloc.data.decision import Decision, SpectrumCheck, check_spectrum, measure_spread
+from embedalloc.data.network import TabularModel
 from embedalloc.data.rules import DataRule
-from embedalloc.data.screening import (
-    Pilot,
-    target_columns,
-    truncation_parts,
-)
+from embedalloc.data.screening import Pilot, expand_target, split_by_rank, train_half_pilots
 from embedalloc.data.table import FieldData
 from embedalloc.optimum import optimal_dimensions
 
@@ -27,7 +24,7 @@ class ResponseEvidence:
     spectrum: SpectrumCheck
 
 
-def gather_response(case: Case) -> ResponseEvidence:
+def gather_response(case: DataCase) -> ResponseEvidence:
     """Measure, on rows that a half pilot did not see, what its features explain of the target.
 
     The features of a field are the scores of T_j's singular directions. They come from the
@@ -41,7 +38,7 @@ def gather_response(case: Case) -> ResponseEvidence:
     dimension costs one coefficient here and only the budget charges for N_j levels. Dimensions
     beyond the pilot's 12 cannot be judged and are not given.
     """
-    pilots = case.half_pilots(later=0)
+    pilots = train_half_pilots(case, later=0)
     return ResponseEvidence(
         tuple(response_curves(pilot) for pilot in pilots),
         check_spectrum([pilot.model for pilot in pilots], weighted=False),
@@ -51,11 +48,11 @@ def gather_response(case: Case) -> ResponseEvidence:
 def response_curves(pilot: Pilot) -> dict[str, Floats]:
     """Return g_j(0), g_j(1), … by field, per row of the data and relative to the variance."""
     data = pilot.judged_on
-    goals = target_columns(data)
+    goals = expand_target(data)
     goals = goals - goals.mean(axis=0)
     features = {
-        name: _scores(pilot.model, data, name, int(levels))
-        for name, levels in data.cardinality().items()
+        name: _scores(pilot.model, data, name, levels)
+        for name, levels in data.cardinalities.items()
     }
     numbers = data.numbers.astype(np.float64)
     design = np.hstack([numbers - numbers.mean(axis=0), *features.values()])
@@ -78,16 +75,16 @@ def response_curves(pilot: Pilot) -> dict[str, Floats]:
 
 def _scores(model: TabularModel, data: FieldData, name: str, levels: int) -> Floats:
     """Return the rows' centred scores on T_j's singular directions that are more than rounding."""
-    codes = codes_of(data, name).numpy()
+    codes = data.codes[name]
     most = min(levels - 1, model.tables[name].shape[1])
-    columns = [scores.double().numpy()[codes] for scores, _ in truncation_parts(model, name)]
+    columns = [scores.double().numpy()[codes] for scores, _ in split_by_rank(model, name)]
     matrix = np.stack(columns[: max(most, 1)], axis=1)
     matrix = matrix - matrix.mean(axis=0)
     norms = np.linalg.norm(matrix, axis=0)
     return matrix[:, norms > 1e-4 * norms.max(initial=0.0)]
 
 
-def decide_response_aware(case: Case, evidence: ResponseEvidence, budget: int) -> Outcome:
+def decide_response_aware(case: DataCase, evidence: ResponseEvidence, budget: int) -> Decision:
     """Minimise the estimated risk exactly under the budget."""
 
     def best(curves: Mapping[str, Floats]) -> Allocation:
@@ -101,14 +98,14 @@ def decide_response_aware(case: Case, evidence: ResponseEvidence, budget: int) -
         shortest = min(len(curves[name]) for curves in evidence.curves)
         together[name] = np.mean([curves[name][:shortest] for curves in evidence.curves], axis=0)
     chosen = best(together)
-    return Outcome(
+    return Decision(
         chosen,
-        spread=spread_of([chosen, *(best(curves) for curves in evidence.curves)]),
+        spread=measure_spread([chosen, *(best(curves) for curves in evidence.curves)]),
         spectrum=evidence.spectrum,
     )
 
 
-def _reach(curve: Floats, case: Case, name: str) -> Floats:
+def _reach(curve: Floats, case: DataCase, name: str) -> Floats:
     """Forbid what lies between 0 and the user's minimum, and extend the curve, flat, to there."""
     step = case.limits.multiple_of
     least = -(-max(case.limits.minimum[name], 1) // step) * step

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from embedalloc.data.case import Case, Outcome, cardinality_dimensions
+from embedalloc.data.case import DataCase
+from embedalloc.data.decision import Decision
 from embedalloc.rules import RULES, find_rule
 
 #: The rules that a table is enough for.
@@ -22,8 +23,8 @@ TABLE_RULES = {
 class DataRule:
     """A rule by its two halves: what it measures, and how it decides for a budget."""
 
-    gather: Callable[[Case], Any]
-    decide: Callable[[Case, Any, int], Outcome]
+    gather: Callable[[DataCase], Any]
+    decide: Callable[[DataCase, Any, int], Decision]
 
 
 def data_rule(name: str) -> DataRule:
@@ -31,8 +32,7 @@ def data_rule(name: str) -> DataRule:
     home = find_rule(name, among=TABLE_RULES).from_table
     if home is None:
         return DataRule(
-            lambda case: None,
-            lambda case, _, budget: Outcome(cardinality_dimensions(case, name, budget)),
+            lambda case: None, lambda case, _, budget: Decision(case.allocate(name, budget))
         )
     found: DataRule = pkgutil.resolve_name(home)
     return found

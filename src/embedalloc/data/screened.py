@@ -6,30 +6,29 @@ from dataclasses import replace
 import numpy as np
 
 from embedalloc.allocation import Allocation, integer_dimensions
-from embedalloc.data.case import (
+from embedalloc.data.case import DataCase
+from embedalloc.data.decision import (
     Candidate,
-    Case,
-    Outcome,
+    Decision,
     ScreeningEvidence,
-    cardinality_dimensions,
     check_spectrum,
-    spread_of,
+    measure_spread,
 )
-from embedalloc.data.network import train_tabular
 from embedalloc.data.rules import DataRule
 from embedalloc.data.screening import (
     FAILURES,
-    drop_path,
-    rank_curves,
-    relevance,
+    find_drop_path,
+    measure_rank_curves,
+    measure_relevance,
+    train_half_pilots,
 )
 
 
-def gather_screening(case: Case) -> ScreeningEvidence:
+def gather_screening(case: DataCase) -> ScreeningEvidence:
     """Train the half pilots and measure path, curves and relevance."""
-    pilots = case.half_pilots(later=len(case.names) + 2)
+    pilots = train_half_pilots(case, later=len(case.names) + 2)
     droppable = [name for name in case.names if name in case.limits.droppable]
-    path = drop_path(pilots, droppable)
+    path = find_drop_path(pilots, droppable)
     keeps_nothing = len(path.fields) == len(case.names) and not case.training.numbers.shape[1]
     if keeps_nothing:  # a network needs an input
         path = replace(
@@ -40,17 +39,17 @@ def gather_screening(case: Case) -> ScreeningEvidence:
         )
     return ScreeningEvidence(
         path,
-        rank_curves(pilots),
-        relevance(case.training, seed=case.seed),
-        tuple(relevance(pilot.judged_on, seed=case.seed) for pilot in pilots),
+        measure_rank_curves(pilots),
+        measure_relevance(case.training, seed=case.seed),
+        tuple(measure_relevance(pilot.judged_on, seed=case.seed) for pilot in pilots),
         check_spectrum([pilot.model for pilot in pilots], weighted=False),
     )
 
 
-def decide_screened(case: Case, evidence: ScreeningEvidence, budget: int) -> Outcome:
+def decide_screened(case: DataCase, evidence: ScreeningEvidence, budget: int) -> Decision:
     """Train the candidates one after the other and keep the best on validation (steps 5, 6)."""
     path = evidence.path.fields
-    equal = cardinality_dimensions(case, "equal", budget)
+    equal = case.allocate("equal", budget)
     candidates = []
     if any(equal.dimensions.values()):
         candidates.append(_try(case, "equal", equal, (), 1 + len(path)))
@@ -71,10 +70,9 @@ def decide_screened(case: Case, evidence: ScreeningEvidence, budget: int) -> Out
     halves = [
         _share_by_relevance(case, half, chosen.dropped, budget) for half in evidence.half_relevances
     ]
-    return Outcome(
+    return Decision(
         replace(chosen.allocation, allocation_rule="screened"),
-        spread=None if chosen.label == "equal" else spread_of([chosen.allocation, *halves]),
-        coefficients=evidence.relevance,
+        spread=None if chosen.label == "equal" else measure_spread([chosen.allocation, *halves]),
         spectrum=evidence.spectrum,
         screening=evidence,
         candidates=tuple(candidates),
@@ -82,22 +80,15 @@ def decide_screened(case: Case, evidence: ScreeningEvidence, budget: int) -> Out
 
 
 def _try(
-    case: Case, label: str, allocation: Allocation, dropped: tuple[str, ...], remaining: int
+    case: DataCase, label: str, allocation: Allocation, dropped: tuple[str, ...], remaining: int
 ) -> Candidate:
-    model = train_tabular(
-        case.training,
-        case.validation,
-        allocation.dimensions,
-        seed=case.seed,
-        label="candidate",
-        settings=case.settings,
-    )
+    losses = case.train(allocation.dimensions).validation_losses
     case.trained(remaining)
-    return Candidate(label, allocation, dropped, model.validation_losses)
+    return Candidate(label, allocation, dropped, losses)
 
 
 def _share_by_relevance(
-    case: Case, coefficients: Mapping[str, float], dropped: Sequence[str], budget: int
+    case: DataCase, coefficients: Mapping[str, float], dropped: Sequence[str], budget: int
 ) -> Allocation:
     """Return Theorem 3's whole dimensions for the kept fields, 0 for the others."""
     kept = [name for name in case.names if name not in dropped]

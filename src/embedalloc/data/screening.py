@@ -15,9 +15,9 @@ loss choose:
    row do not improve; the best on validation wins.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -25,14 +25,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from embedalloc.arrays import Floats
-from embedalloc.data.network import (
-    TabularModel,
-    TabularSettings,
-    codes_of,
-    one_thread,
-    train_tabular,
-)
-from embedalloc.data.table import FieldData, Rows, Task
+from embedalloc.data.case import DataCase
+from embedalloc.data.network import TabularModel, one_thread
+from embedalloc.data.table import FieldData, PredictionTask
 from embedalloc.streams import stream
 
 #: Largest embedding dimension of a pilot.
@@ -55,6 +50,22 @@ class Pilot:
 
     model: TabularModel
     judged_on: FieldData
+
+    @cached_property
+    def _contributions(self) -> dict[str, Tensor]:
+        return self.model.contributions()
+
+    def read_codes(self, name: str) -> Tensor:
+        """Return a field's codes on the rows that judge, sharing their memory."""
+        return torch.from_numpy(self.judged_on.codes[name])
+
+    def contribute(self, name: str) -> Tensor:
+        """Return what a field adds to the first layer's input of every row."""
+        return self._contributions[name][self.read_codes(name)]
+
+    def losses(self, pre_activation: Tensor) -> Floats:
+        """Return the loss of every row, from the first layer's input."""
+        return self.model.losses_from(pre_activation, self.judged_on.target)
 
 
 @dataclass(frozen=True)
@@ -94,88 +105,41 @@ class DropPath:
         return self.gain / error if error > 0 else float("inf")
 
 
-def half_pilots(
-    training: FieldData,
-    validation: FieldData,
-    *,
-    seed: int,
-    settings: TabularSettings | None = None,
-    trained: Callable[[], None] = lambda: None,
-) -> tuple[Pilot, Pilot]:
-    """Train two pilots on halves of the training rows (step 1).
-
-    Parameters
-    ----------
-    training, validation
-        Rows to halve, and rows whose loss stops both trainings.
-    seed
-        Names the random numbers.
-    settings
-        How to train.
-    trained
-        Called after each training.
-    """
-    dimensions = pilot_dimensions(training)
-    order = stream(seed, "halves").permutation(len(training))
-    halves = [training.take(np.sort(order[k::2])) for k in range(2)]
+def train_half_pilots(case: DataCase, *, later: int) -> tuple[Pilot, Pilot]:
+    """Train two pilots on halves of the training rows (step 1); so many trainings may follow."""
+    dimensions = {name: min(n, PILOT_DIMENSION) for name, n in case.cardinalities.items()}
+    order = stream(case.seed, "halves").permutation(len(case.training))
+    halves = [case.training.take(np.sort(order[k::2])) for k in range(2)]
     pilots = []
     for k, half in enumerate(halves):
-        label = f"pilot {k}"
-        model = train_tabular(
-            half, validation, dimensions, seed=seed, label=label, settings=settings
-        )
+        model = replace(case, training=half).train(dimensions, f"pilot {k}")
         pilots.append(Pilot(model, halves[1 - k]))
-        trained()
+        case.trained(later + 1 - k)
     return pilots[0], pilots[1]
 
 
-def pilot_dimensions(data: FieldData) -> dict[str, int]:
-    """Return min(N_j, 12) by field."""
-    return {name: min(levels, PILOT_DIMENSION) for name, levels in data.cardinality().items()}
-
-
-class _Judge:
-    """The pilots' losses with some fields left out, kept up to date step by step."""
-
-    def __init__(self, pilots: Sequence[Pilot]) -> None:
-        self._pilots = pilots
-        self._contributions = [pilot.model.contributions() for pilot in pilots]
-        self._current = [pilot.model.pre_activation(pilot.judged_on) for pilot in pilots]
-
-    def contribution(self, k: int, name: str) -> Tensor:
-        return self._contributions[k][name][codes_of(self._pilots[k].judged_on, name)]
-
-    def losses(self, left_out: str | None = None) -> Floats:
-        """Return the loss of every row, with one more field left out."""
-        parts = []
-        for k, pilot in enumerate(self._pilots):
-            total = self._current[k]
-            if left_out is not None:
-                total = total - self.contribution(k, left_out)
-            parts.append(pilot.model.losses_from(total, pilot.judged_on.target))
-        return np.concatenate(parts)
-
-    def leave_out(self, name: str) -> None:
-        for k in range(len(self._pilots)):
-            self._current[k] -= self.contribution(k, name)
-
-
-def drop_path(pilots: Sequence[Pilot], droppable: Sequence[str]) -> DropPath:
+def find_drop_path(pilots: Sequence[Pilot], droppable: Sequence[str]) -> DropPath:
     """Leave fields out greedily until it costs more than three standard errors (step 3)."""
     with one_thread(), torch.no_grad():
-        judge = _Judge(pilots)
-        full = judge.losses()
-        every_field = pilots[0].model.tables
-        removal = {name: float(judge.losses(name).mean()) for name in every_field}
+        current = [pilot.model.pre_activation(pilot.judged_on) for pilot in pilots]
+
+        def leave_out(name: str) -> Floats:
+            """Return the loss of every row with one more field left out."""
+            parts = zip(pilots, current, strict=True)
+            return np.concatenate([each.losses(now - each.contribute(name)) for each, now in parts])
+
+        full = np.concatenate([each.losses(now) for each, now in zip(pilots, current, strict=True)])
+        removal = {name: float(leave_out(name).mean()) for name in pilots[0].model.tables}
         waiting, path, losses, errors = list(droppable), [], [], []
         while waiting:
-            trials = {name: judge.losses(name) for name in waiting}
+            trials = {name: leave_out(name) for name in waiting}
             name = min(waiting, key=lambda each: float(trials[each].mean()))
             difference = trials[name] - full
             error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
             if difference.mean() > PATH_STANDARD_ERRORS * error:
                 break
-            judge.leave_out(name)
+            for pilot, now in zip(pilots, current, strict=True):
+                now -= pilot.contribute(name)
             waiting.remove(name)
             path.append(name)
             losses.append(float(trials[name].mean()))
@@ -183,7 +147,7 @@ def drop_path(pilots: Sequence[Pilot], droppable: Sequence[str]) -> DropPath:
     return DropPath(tuple(path), float(full.mean()), tuple(losses), tuple(errors), removal)
 
 
-def rank_curves(pilots: Sequence[Pilot]) -> dict[str, Floats]:
+def measure_rank_curves(pilots: Sequence[Pilot]) -> dict[str, Floats]:
     """Return the pilots' mean loss with a field's contribution T_j cut to rank 0, 1, 2, … .
 
     Cut by the singular values of diag(√π_j) T_j, the best approximation for the rows' levels;
@@ -196,19 +160,18 @@ def rank_curves(pilots: Sequence[Pilot]) -> dict[str, Floats]:
             ranks = min(*table.shape, pilots[0].model.blocks[name].shape[1])
             totals = np.zeros(ranks + 1)
             for pilot, complete in zip(pilots, full, strict=True):
-                parts = truncation_parts(pilot.model, name)
-                codes = codes_of(pilot.judged_on, name)
-                target = pilot.judged_on.target
-                current = complete - pilot.model.contributions()[name][codes]
-                totals[0] += pilot.model.losses_from(current, target).sum()
-                for rank, (scores, direction) in enumerate(parts[:ranks], start=1):
+                codes = pilot.read_codes(name)
+                current = complete - pilot.contribute(name)
+                totals[0] += pilot.losses(current).sum()
+                parts = split_by_rank(pilot.model, name)[:ranks]
+                for rank, (scores, direction) in enumerate(parts, start=1):
                     current += torch.outer(scores[codes], direction)
-                    totals[rank] += pilot.model.losses_from(current, target).sum()
+                    totals[rank] += pilot.losses(current).sum()
             curves[name] = totals / sum(len(pilot.judged_on) for pilot in pilots)
     return curves
 
 
-def truncation_parts(model: TabularModel, name: str) -> list[tuple[Tensor, Tensor]]:
+def split_by_rank(model: TabularModel, name: str) -> list[tuple[Tensor, Tensor]]:
     """Split T_j into rank-one parts (a score per level, a direction), the largest first."""
     contribution = model.contributions()[name].double()
     weighted = contribution.T @ (model.frequencies[name].double()[:, None] * contribution)
@@ -219,18 +182,7 @@ def truncation_parts(model: TabularModel, name: str) -> list[tuple[Tensor, Tenso
     ]
 
 
-def headroom(curves: Mapping[str, Floats]) -> dict[str, float]:
-    """Return by field what all further dimensions can add to the first: L(1) − min L(d).
-
-    The minimum is over d ≥ 1.
-    """
-    return {
-        name: float(curve[1] - curve[1:].min()) if len(curve) > 1 else 0.0
-        for name, curve in curves.items()
-    }
-
-
-def relevance(data: FieldData, *, seed: int) -> dict[str, float]:
+def measure_relevance(data: FieldData, *, seed: int) -> dict[str, float]:
     """Return a_j: how much of the loss each field explains by itself, out of fold (step 4).
 
     The prediction for a level is its mean target, drawn to the overall mean with the weight of
@@ -238,21 +190,16 @@ def relevance(data: FieldData, *, seed: int) -> dict[str, float]:
     the networks. Never below 0.02 of the largest; all 1 where nothing explains anything.
     """
     fold_of = stream(seed, "relevance").permutation(len(data)) % RELEVANCE_FOLDS
-    raw = {
-        name: explained_loss(data.codes[j], int(data.cardinalities[j]), data, fold_of)
-        for j, name in enumerate(data.names)
-    }
+    raw = {name: measure_explained_loss(data, name, fold_of) for name in data.names}
     largest = max(raw.values(), default=0.0)
     if largest <= 0:
         return dict.fromkeys(raw, 1.0)
     return {name: max(value, RELEVANCE_FLOOR * largest) for name, value in raw.items()}
 
 
-def explained_loss(
-    codes: NDArray[np.integer], levels: int, data: FieldData, fold_of: NDArray[np.intp]
-) -> float:
+def measure_explained_loss(data: FieldData, name: str, fold_of: NDArray[np.intp]) -> float:
     """Return the out-of-fold loss of the overall mean minus that of the target encoding."""
-    goals = target_columns(data)
+    goals, codes, levels = expand_target(data), data.codes[name], data.cardinalities[name]
     gained = 0.0
     for fold in range(RELEVANCE_FOLDS):
         held_out = fold_of == fold
@@ -266,16 +213,14 @@ def explained_loss(
             axis=1,
         )
         encoded = (sums + SMOOTHING * overall) / (counts + SMOOTHING)[:, None]
+        before = _measure_losses(np.broadcast_to(overall, wanted.shape), wanted, data.task)
         gained += float(
-            (
-                _column_losses(np.broadcast_to(overall, wanted.shape), wanted, data)
-                - _column_losses(encoded[codes[held_out]], wanted, data)
-            ).sum()
+            (before - _measure_losses(encoded[codes[held_out]], wanted, data.task)).sum()
         )
     return gained / len(data)
 
 
-def target_columns(data: FieldData) -> Floats:
+def expand_target(data: FieldData) -> Floats:
     """Return the target as columns of numbers: indicators for classes."""
     if data.task.kind == "regression":
         return data.target[:, None].astype(np.float64)
@@ -283,35 +228,8 @@ def target_columns(data: FieldData) -> Floats:
     return (data.target[:, None] == classes).astype(np.float64)
 
 
-def _column_losses(predicted: Floats, wanted: Floats, data: FieldData) -> Floats:
-    if data.task.kind == "regression":
+def _measure_losses(predicted: Floats, wanted: Floats, task: PredictionTask) -> Floats:
+    if task.kind == "regression":
         return ((predicted - wanted) ** 2)[:, 0]
     # A class that a fold's training rows lack has share 0: the floor keeps its loss finite.
     return -np.log(np.maximum((predicted * wanted).sum(axis=1), 1e-6))
-
-
-def split_rows(
-    target: NDArray[Any], task: Task, share: float, *, seed: int, label: str
-) -> tuple[Rows, Rows]:
-    """Split rows at random, every class by the same share; each part keeps its order.
-
-    Returns
-    -------
-    tuple
-        The rows that stay, and the share that is held out.
-    """
-    order = stream(seed, label).permutation(len(target))
-    if task.kind != "regression":
-        order = order[np.argsort(target[order], kind="stable")]
-    # Of the sorted rows every k-th, at an even pace, is held out.
-    position = np.floor(np.arange(len(target) + 1) * share + 0.5)
-    held = np.diff(position) > 0
-    return np.sort(order[~held]), np.sort(order[held])
-
-
-def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
-    """Return at most so many rows, drawn without replacement."""
-    if len(data) <= most:
-        return data
-    chosen = stream(seed, "sample").choice(len(data), size=most, replace=False, shuffle=False)
-    return data.take(np.sort(chosen))

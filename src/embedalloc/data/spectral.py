@@ -7,15 +7,15 @@ from functools import partial
 import numpy as np
 
 from embedalloc.allocation import Allocation, integer_dimensions
-from embedalloc.data.case import (
-    Case,
-    Outcome,
+from embedalloc.data.case import DataCase
+from embedalloc.data.decision import (
+    Decision,
     SpectrumCheck,
+    average_coefficients,
     check_spectrum,
-    coefficients_of,
-    spread_of,
+    fit_coefficients,
+    measure_spread,
 )
-from embedalloc.data.network import train_tabular
 from embedalloc.data.rules import DataRule
 
 #: The spectral pilots have ⌈√N_j⌉ columns, between these.
@@ -30,7 +30,7 @@ class SpectralEvidence:
     spectrum: SpectrumCheck
 
 
-def gather_spectra(case: Case, *, weighted: bool) -> SpectralEvidence:
+def gather_spectra(case: DataCase, *, weighted: bool) -> SpectralEvidence:
     """Train pilots with ⌈√N_j⌉ columns and fit a/d to the tails of their singular values."""
     low, high = SPECTRAL_PILOT_DIMENSIONS
     dimensions = {
@@ -39,24 +39,17 @@ def gather_spectra(case: Case, *, weighted: bool) -> SpectralEvidence:
     }
     models = []
     for k in range(case.pilots):
-        models.append(
-            train_tabular(
-                case.training,
-                case.validation,
-                dimensions,
-                seed=case.seed,
-                label=f"spectral pilot {k}",
-                settings=case.settings,
-            )
-        )
+        models.append(case.train(dimensions, f"spectral pilot {k}"))
         case.trained(case.pilots - k - 1)
     return SpectralEvidence(
-        tuple(coefficients_of(model, weighted=weighted) for model in models),
+        tuple(fit_coefficients(model, weighted=weighted) for model in models),
         check_spectrum(models, weighted=weighted),
     )
 
 
-def decide_by_spectra(case: Case, evidence: SpectralEvidence, budget: int, *, name: str) -> Outcome:
+def decide_by_spectra(
+    case: DataCase, evidence: SpectralEvidence, budget: int, *, name: str
+) -> Decision:
     """Share the budget by Theorem 3 and its integer step, with a_j averaged over pilots."""
 
     def share(coefficients: Mapping[str, float]) -> Allocation:
@@ -65,14 +58,10 @@ def decide_by_spectra(case: Case, evidence: SpectralEvidence, budget: int, *, na
         )
         return replace(found, allocation_rule=name)
 
-    mean = {
-        name: float(np.mean([each[name] for each in evidence.coefficients])) for name in case.names
-    }
-    chosen = share(mean)
-    return Outcome(
+    chosen = share(average_coefficients(evidence.coefficients))
+    return Decision(
         chosen,
-        spread=spread_of([chosen, *(share(each) for each in evidence.coefficients)]),
-        coefficients=mean,
+        spread=measure_spread([chosen, *(share(each) for each in evidence.coefficients)]),
         spectrum=evidence.spectrum,
     )
 

@@ -3,18 +3,19 @@
 Networks are started from random numbers, and the same data must give the same answer whether
 or not its rows were shuffled, its columns moved or its levels renamed. So columns are taken in
 the order of their names, and levels and rows in an order that only the data decide: see
-`canonical_codes`.
+`order_canonically`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from embedalloc.arrays import Floats, Ints
+from embedalloc.arrays import Floats
+from embedalloc.streams import stream
 
 Hashes = NDArray[np.uint64]
 Codes = NDArray[np.int32]
@@ -34,7 +35,7 @@ class DataError(ValueError):
 
 
 @dataclass(frozen=True)
-class Task:
+class PredictionTask:
     """What is predicted.
 
     Attributes
@@ -75,47 +76,43 @@ class FieldData:
 
     Attributes
     ----------
-    names
-        The categorical fields.
     cardinalities
-        Their numbers of levels N_j, the unseen level included.
+        Number of levels N_j by field, the unseen level included.
     codes
-        Level numbers, one row per field.
+        Level numbers by field, one per row of the data.
     numbers
         Standardised numeric columns, one row per row of the data.
     target
-        As `Task.encode` returns it.
+        As `PredictionTask.encode` returns it.
     task
         What is predicted.
     """
 
-    names: tuple[str, ...]
-    cardinalities: Ints
-    codes: Codes
+    cardinalities: Mapping[str, int]
+    codes: Mapping[str, Codes]
     numbers: NDArray[np.float32]
     target: NDArray[Any]
-    task: Task
+    task: PredictionTask
 
     def __len__(self) -> int:
         return len(self.target)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The fields, sorted by name."""
+        return tuple(self.cardinalities)
+
     def take(self, rows: Rows) -> "FieldData":
         """Return these rows only."""
-        return FieldData(
-            self.names,
-            self.cardinalities,
-            self.codes[:, rows],
-            self.numbers[rows],
-            self.target[rows],
-            self.task,
+        return replace(
+            self,
+            codes={name: codes[rows] for name, codes in self.codes.items()},
+            numbers=self.numbers[rows],
+            target=self.target[rows],
         )
 
-    def cardinality(self) -> dict[str, int]:
-        """Return the number of levels by field."""
-        return dict(zip(self.names, self.cardinalities.tolist(), strict=True))
 
-
-def find_task(target: NDArray[Any], wanted: str = "auto") -> Task:
+def find_task(target: NDArray[Any], wanted: str = "auto") -> PredictionTask:
     """Decide what is predicted from the target's values.
 
     Parameters
@@ -143,9 +140,11 @@ def find_task(target: NDArray[Any], wanted: str = "auto") -> Task:
         if not is_number and target.dtype.kind != "b":
             raise DataError(f"target: {str(values[0])!r} is not a number, so this is no regression")
         ordered = np.sort(target.astype(np.float64))  # sums must not depend on the rows' order
-        return Task("regression", centre=float(ordered.mean()), scale=float(ordered.std()))
+        return PredictionTask(
+            "regression", centre=float(ordered.mean()), scale=float(ordered.std())
+        )
     classes = tuple(sorted(values.tolist(), key=lambda value: (str(type(value)), value)))
-    return Task("binary" if len(classes) == 2 else "multiclass", classes)
+    return PredictionTask("binary" if len(classes) == 2 else "multiclass", classes)
 
 
 @dataclass(frozen=True)
@@ -171,7 +170,7 @@ class FieldLevels:
 
     def encode(self, column: pd.Series) -> Codes:
         """Return the codes of a column's values."""
-        position = self.levels.get_indexer(pd.Index(_plain(column)))
+        position = self.levels.get_indexer(pd.Index(_unwrap_categories(column)))
         known = np.append(self.codes, UNSEEN).astype(np.int32)
         return np.where(column.isna().to_numpy(), self.missing, known[position]).astype(np.int32)
 
@@ -183,7 +182,7 @@ class TableEncoder:
     Attributes
     ----------
     fields
-        Levels by categorical column, sorted by name.
+        Levels by field, sorted by name.
     numeric
         Median, mean and standard deviation by numeric column, sorted by name.
     task
@@ -192,17 +191,14 @@ class TableEncoder:
 
     fields: Mapping[str, FieldLevels]
     numeric: Mapping[str, tuple[float, float, float]]
-    task: Task
+    task: PredictionTask
 
     def encode(self, frame: pd.DataFrame, target: NDArray[Any] | None = None) -> FieldData:
         """Return rows as arrays, in their own order."""
-        empty = np.empty((0, len(frame)), dtype=np.int32)
-        codes = [levels.encode(frame[name]) for name, levels in self.fields.items()]
         return FieldData(
-            tuple(self.fields),
-            np.array([levels.cardinality for levels in self.fields.values()], dtype=np.int64),
-            np.stack(codes) if codes else empty,
-            _standardised(frame, self.numeric),
+            {name: levels.cardinality for name, levels in self.fields.items()},
+            {name: levels.encode(frame[name]) for name, levels in self.fields.items()},
+            _standardise(frame, self.numeric),
             np.zeros(len(frame), np.float32) if target is None else self.task.encode(target),
             self.task,
         )
@@ -213,7 +209,7 @@ def learn_encoding(
     target: NDArray[Any],
     categorical: Sequence[str],
     *,
-    task: Task,
+    task: PredictionTask,
     min_frequency: int = 1,
 ) -> tuple[TableEncoder, FieldData]:
     """Learn levels, medians and scales, and return the rows in canonical order.
@@ -223,52 +219,57 @@ def learn_encoding(
     frame, target
         The training rows.
     categorical
-        Names of the categorical columns; all others must be numbers.
+        Names of the categorical fields; all other columns must be numbers.
     task
         What is predicted.
     min_frequency
         Levels with fewer rows share one code.
     """
-    names = sorted(categorical)
-    numeric_names = sorted(set(frame.columns) - set(names))
-    raw, found = [], []
-    for name in names:
-        codes, levels = _factorised(frame[name], name)
-        raw.append(codes)
-        found.append(levels)
-    pooled = [_pool_rare(codes, min_frequency) for codes in raw]
-    basis = _row_hashes([_as_float(frame[name], name) for name in numeric_names], target)
-    ordered, rows = canonical_codes([codes for codes, _ in pooled], basis)
+    found = {name: _find_levels(frame[name], name) for name in sorted(categorical)}
+    numbers = {
+        name: _read_numbers(frame[name], name) for name in sorted(set(frame.columns) - set(found))
+    }
+    pooled = [_pool_rare(raw, min_frequency) for raw, _ in found.values()]
+    numbered, order = order_canonically(pooled, _hash_rows(list(numbers.values()), target))
     fields = {}
-    for name, levels, first, (grouped, group_of), codes in zip(
-        names, found, raw, pooled, ordered, strict=True
-    ):
-        code_of_group = np.zeros(int(grouped.max(initial=0)) + 1, dtype=np.int32)
-        code_of_group[grouped] = codes
-        code_of = code_of_group[group_of]
-        has_missing = bool((first == len(levels)).any())
-        fields[name] = FieldLevels(
-            levels,
-            code_of[: len(levels)],
-            int(code_of[len(levels)]) if has_missing else UNSEEN,
-            int(codes.max(initial=0)) + 1,
-        )
-    numeric = {name: _location_and_scale(_as_float(frame[name], name)) for name in numeric_names}
-    encoder = TableEncoder(fields, numeric, task)
-    data = FieldData(
-        tuple(names),
-        np.array([fields[name].cardinality for name in names], dtype=np.int64),
-        np.stack([codes[rows] for codes in ordered])
-        if names
-        else np.empty((0, len(rows)), np.int32),
-        _standardised(frame, numeric)[rows],
-        task.encode(target)[rows],
-        task,
-    )
-    return encoder, data
+    for (name, (raw, levels)), codes in zip(found.items(), numbered, strict=True):
+        code_of = np.full(len(levels) + 1, UNSEEN, dtype=np.int32)  # the last for a missing value
+        code_of[raw] = codes
+        cardinality = int(codes.max(initial=0)) + 1
+        fields[name] = FieldLevels(levels, code_of[:-1], int(code_of[-1]), cardinality)
+    scales = {name: _measure_scale(values) for name, values in numbers.items()}
+    encoder = TableEncoder(fields, scales, task)
+    return encoder, encoder.encode(frame, target).take(order)
 
 
-def canonical_codes(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Codes], Rows]:
+def split_rows(
+    target: NDArray[Any], task: PredictionTask, share: float, *, seed: int, label: str
+) -> tuple[Rows, Rows]:
+    """Split rows at random, every class by the same share; each part keeps its order.
+
+    Returns
+    -------
+    tuple
+        The rows that stay, and the share that is held out.
+    """
+    order = stream(seed, label).permutation(len(target))
+    if task.kind != "regression":
+        order = order[np.argsort(target[order], kind="stable")]
+    # Of the sorted rows every k-th, at an even pace, is held out.
+    position = np.floor(np.arange(len(target) + 1) * share + 0.5)
+    held = np.diff(position) > 0
+    return np.sort(order[~held]), np.sort(order[held])
+
+
+def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
+    """Return at most so many rows, drawn without replacement."""
+    if len(data) <= most:
+        return data
+    chosen = stream(seed, "sample").choice(len(data), size=most, replace=False, shuffle=False)
+    return data.take(np.sort(chosen))
+
+
+def order_canonically(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Codes], Rows]:
     """Give levels numbers from 1, and rows an order, that the data alone decide.
 
     A row's fingerprint starts from its numbers and target; a level's is the sum of its rows'
@@ -295,21 +296,21 @@ def canonical_codes(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Codes]
     for _ in range(rounds):
         mixed = rows
         for position, codes in enumerate(fields):
-            mixed = _mix(mixed ^ _salted(_level_hashes(codes, rows)[codes], position))
+            mixed = _mix(mixed ^ _salt(_hash_levels(codes, rows)[codes], position))
         rows = mixed
     numbered = []
     for position, codes in enumerate(fields):
         counts = np.bincount(codes).astype(np.int64)
-        order = np.lexsort((_level_hashes(codes, rows), -counts))
+        order = np.lexsort((_hash_levels(codes, rows), -counts))
         number_of = np.empty(len(counts), dtype=np.int32)
         number_of[order] = np.arange(1, len(counts) + 1)
         new = number_of[codes]
         numbered.append(new)
-        rows = _mix(rows ^ _salted(new.astype(np.uint64), position))
+        rows = _mix(rows ^ _salt(new.astype(np.uint64), position))
     return numbered, np.argsort(rows, kind="stable")
 
 
-def _level_hashes(codes: Codes, rows: Hashes) -> Hashes:
+def _hash_levels(codes: Codes, rows: Hashes) -> Hashes:
     """Return a number per level that the multiset of its rows decides."""
     totals = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.uint64)
     np.add.at(totals, codes, _mix(rows))
@@ -324,12 +325,12 @@ def _mix(values: Hashes) -> Hashes:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _salted(values: Hashes, position: int) -> Hashes:
+def _salt(values: Hashes, position: int) -> Hashes:
     """Scramble numbers differently for every position."""
     return _mix(values + _mix(np.array([position + 1], dtype=np.uint64)))
 
 
-def _row_hashes(columns: Sequence[Floats], target: NDArray[Any]) -> Hashes:
+def _hash_rows(columns: Sequence[Floats], target: NDArray[Any]) -> Hashes:
     """Return a number per row from its numeric values and its target."""
     rows = np.zeros(len(target), dtype=np.uint64)
     target_codes = (
@@ -339,43 +340,45 @@ def _row_hashes(columns: Sequence[Floats], target: NDArray[Any]) -> Hashes:
     )
     for position, column in enumerate([target_codes, *columns]):
         values = np.where(np.isnan(column), np.nan, column + 0.0)  # one missing value, one zero
-        rows = _mix(rows ^ _salted(values.view(np.uint64), position))
+        rows = _mix(rows ^ _salt(values.view(np.uint64), position))
     return rows
 
 
-def _plain(column: pd.Series) -> pd.Series:
+def is_categorical(column: pd.Series) -> bool:
+    """Tell whether a column's type is text, category or boolean."""
+    kind = column.dtype
+    return (
+        isinstance(kind, pd.CategoricalDtype)
+        or pd.api.types.is_bool_dtype(kind)
+        or pd.api.types.is_object_dtype(kind)
+        or pd.api.types.is_string_dtype(kind)
+    )
+
+
+def _unwrap_categories(column: pd.Series) -> pd.Series:
     """Return a column whose values compare across dtypes: categories as what they stand for."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.astype(column.cat.categories.dtype if not column.hasnans else object)
     return column
 
 
-def _factorised(column: pd.Series, name: str) -> tuple[Codes, pd.Index]:
+def _find_levels(column: pd.Series, name: str) -> tuple[Codes, pd.Index]:
     """Return level numbers and levels; a missing value has the number after the last level."""
     try:
-        codes, levels = pd.factorize(_plain(column), use_na_sentinel=True)
+        codes, levels = pd.factorize(_unwrap_categories(column), use_na_sentinel=True)
     except TypeError as error:
         raise DataError(f"column {name!r}: values that cannot be levels ({error})") from None
     return np.where(codes < 0, len(levels), codes).astype(np.int32), pd.Index(levels)
 
 
-def _pool_rare(codes: Codes, min_frequency: int) -> tuple[Codes, NDArray[np.intp]]:
-    """Give levels with fewer rows than this one common number; drop numbers nobody has.
-
-    Returns
-    -------
-    tuple
-        New numbers per row, and the new number of every old one (the last for absent ones).
-    """
-    counts = np.bincount(codes, minlength=int(codes.max(initial=-1)) + 2)
-    rare = (counts < min_frequency) & (counts > 0)
-    common = (counts > 0) & ~rare
-    new = np.cumsum(common) - 1
-    new[~common] = int(common.sum()) if rare.any() else 0
-    return new[codes].astype(np.int32), new.astype(np.intp)
+def _pool_rare(codes: Codes, min_frequency: int) -> Codes:
+    """Give levels with fewer rows than this one common number, after those of the others."""
+    common = np.bincount(codes) >= min_frequency
+    new = np.where(common, np.cumsum(common) - 1, common.sum())
+    return new[codes].astype(np.int32)
 
 
-def _as_float(column: pd.Series, name: str) -> Floats:
+def _read_numbers(column: pd.Series, name: str) -> Floats:
     """Return a numeric column, missing and infinite values as nan."""
     try:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -386,7 +389,7 @@ def _as_float(column: pd.Series, name: str) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _location_and_scale(values: Floats) -> tuple[float, float, float]:
+def _measure_scale(values: Floats) -> tuple[float, float, float]:
     """Return median, mean and standard deviation after imputation, whatever the rows' order."""
     present = np.sort(values[~np.isnan(values)])
     if not present.size:
@@ -397,12 +400,12 @@ def _location_and_scale(values: Floats) -> tuple[float, float, float]:
     return median, float(filled.mean()), deviation if deviation > 0 else 1.0
 
 
-def _standardised(
+def _standardise(
     frame: pd.DataFrame, numeric: Mapping[str, tuple[float, float, float]]
 ) -> NDArray[np.float32]:
     numbers = np.empty((len(frame), len(numeric)), dtype=np.float32)
     for position, (name, (median, mean, deviation)) in enumerate(numeric.items()):
-        values = _as_float(frame[name], name)
+        values = _read_numbers(frame[name], name)
         centred = np.where(np.isnan(values), median, values) - mean
         # New rows may lie anywhere; what a network reads must stay finite.
         numbers[:, position] = np.clip(centred / deviation, -LARGEST_INPUT, LARGEST_INPUT)

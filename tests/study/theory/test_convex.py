@@ -10,13 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from embedalloc.study.theory.alternating import fit_alternating, rebalance
-from embedalloc.study.theory.convex import (
-    cheapest_factors,
-    convex_objective,
-    global_optimality_residual,
-)
+from embedalloc.study.theory.convex import global_optimality_residual
 from embedalloc.study.theory.linear import Loss, objective
 from tests.oracles.linear_cases import random_case, random_point
+from tests.oracles.theory import cheapest_factors, convex_objective
 
 seeds = st.integers(0, 10_000)
 losses = st.sampled_from(["squared", "logistic"])

@@ -11,16 +11,14 @@ from embedalloc.study.theory.alternating import fit_alternating, initial_paramet
 from embedalloc.study.theory.generalisation import (
     GapLoss,
     GapProblem,
-    NormBounds,
     draw_gap_problem,
     expected_gap,
     fit_gap_scaling,
     gap_of,
     measure_gap,
-    rademacher_bound,
-    rademacher_complexity,
 )
 from embedalloc.study.theory.linear import Parameters, Penalties, Sample
+from tests.oracles.theory import NormBounds, rademacher_bound, rademacher_complexity
 
 
 def supremum_by_search(signs: Any, codes: Any, d: int, rng: np.random.Generator) -> float:

@@ -64,7 +64,7 @@ def test_predict_matches_concatenated_features(seed: int) -> None:
 def test_flatten_round_trip_and_counts() -> None:
     p = random_point(random_case(3), 4)
     np.testing.assert_array_equal(p.with_vector(p.flatten()).flatten(), p.flatten())
-    assert p.embedding_parameter_count == 5 * 2 + 8 * 3
+    assert p.flatten().size == 5 * 2 + 8 * 3 + 2 + 3 + p.numeric_weights.size + 1
     with pytest.raises(ValueError, match="vector has shape"):
         p.with_vector(np.zeros(3))
 

@@ -35,16 +35,6 @@ class ApproximationErrors:
     bound: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class ApproximationError:
-    """The three values of `ApproximationErrors` at one d, and a table that attains the first."""
-
-    exact: float
-    weighted_bound: float
-    bound: float
-    minimiser: Floats
-
-
 def approximation_errors(table: ArrayLike, probabilities: ArrayLike) -> ApproximationErrors:
     """Return the exact error of Proposition 2 and the bounds on it, for all dimensions at once.
 
@@ -67,29 +57,6 @@ def approximation_errors(table: ArrayLike, probabilities: ArrayLike) -> Approxim
     tail = spectral_tails(singular_values(u))
     exact = spectral_tails(singular_values(np.sqrt(pi)[:, None] * u))
     return ApproximationErrors(exact, np.sqrt(pi.max()) * tail, tail)
-
-
-def approximation_error(
-    table: ArrayLike, probabilities: ArrayLike, dimension: int
-) -> ApproximationError:
-    """Return the errors of Proposition 2 at one dimension, with a table that attains the exact one.
-
-    With P the projector on the leading right singular vectors of ``diag(√π) U``, the minimiser
-    is U P. Nothing is divided by √π, so a category of probability zero, whose row is free,
-    gets the natural value and does not raise the rank. Beyond full rank nothing is left to gain.
-    """
-    u, pi = _checked(table, probabilities)
-    if dimension < 0:
-        raise ValueError(f"dimension is {dimension}, expected 0 or more")
-    errors = approximation_errors(u, pi)
-    d = min(dimension, *u.shape)
-    right = np.linalg.svd(np.sqrt(pi)[:, None] * u, full_matrices=False)[2][:d]
-    return ApproximationError(
-        exact=float(errors.exact[d]),
-        weighted_bound=float(errors.weighted_bound[d]),
-        bound=float(errors.bound[d]),
-        minimiser=np.asarray((u @ right.T) @ right, dtype=np.float64),
-    )
 
 
 def _checked(table: ArrayLike, probabilities: ArrayLike) -> tuple[Floats, Floats]:

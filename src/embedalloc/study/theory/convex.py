@@ -10,55 +10,15 @@ minimum exactly when that problem's optimality conditions hold (`global_optimali
 """
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from embedalloc.arrays import Floats
 from embedalloc.study.theory.linear import (
     Loss,
     Parameters,
     Penalties,
     Sample,
-    check_same_names,
     effect_gradients,
-    finite_array,
     gradient,
-    loss_values,
 )
-
-
-def cheapest_factors(
-    effect: ArrayLike, dimension: int, weight_penalty: float, table_penalty: float
-) -> tuple[Floats, Floats]:
-    """Return the table and weights with product `effect` and the least joint ridge penalty.
-
-    The penalty is ``2 √(weight_penalty · table_penalty) ||effect||`` for every dimension.
-    """
-    t = finite_array(effect, "effect", 1)
-    Penalties(weight_penalty, {"effect": table_penalty})  # for its check
-    if dimension < 1:
-        raise ValueError(f"dimension is {dimension}; a non-zero effect needs at least 1")
-    length = float(np.linalg.norm(t))
-    weights, table = np.zeros(dimension), np.zeros((t.size, dimension))
-    if length > 0:
-        weights[0] = np.sqrt(length) * (table_penalty / weight_penalty) ** 0.25
-        table[:, 0] = t / weights[0]
-    return table, weights
-
-
-def convex_objective(
-    p: Parameters, sample: Sample, penalties: Penalties, loss: Loss = "squared"
-) -> float:
-    """Return Theorem 1's objective after the cheapest refactoring of every effect.
-
-    That is the mean loss plus a group lasso: never above `linear.objective`, and equal
-    to it at every stationary point.
-    """
-    check_same_names(penalties.tables, p.tables, "table penalties")
-    group = _group_penalties(penalties)
-    score = p.predict(sample.codes, sample.numeric)
-    value = float(np.mean(loss_values(loss, sample.target, score)))
-    value += penalties.weights * float(p.numeric_weights @ p.numeric_weights)
-    return value + sum(group[k] * float(np.linalg.norm(t)) for k, t in p.effects.items())
 
 
 def global_optimality_residual(

@@ -3,77 +3,25 @@
 The theorem bounds the gap by a multiple of ``√(Σ N_j d_j / n)`` for tables and weights of bounded
 norm. The bound holds, but its growth with d is not in the model: scores depend on the effects
 ``U_j w_j`` alone, so the class of functions under the theorem's norm constraints is the same for
-every d ≥ 1, and so is its complexity (`rademacher_bound` contains neither N nor d). The gap of
-fitted models is close to `expected_gap`: it grows like the number of categories over n, to the
-power one, and not at all with d.
+every d ≥ 1, and so is its complexity (a bound without N and d stands in tests/oracles/theory.py).
+The gap of fitted models is close to `expected_gap`: it grows like the number of categories over n,
+to the power one, and not at all with d.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from embedalloc.arrays import Floats
 from embedalloc.study.settings.theory import MAX_COMBINATIONS
 from embedalloc.study.theory.alternating import fit_alternating, initial_parameters
-from embedalloc.study.theory.linear import Codes, Parameters, Penalties, Sample
+from embedalloc.study.theory.linear import Parameters, Penalties, Sample
 
 #: ``squared`` is what is fitted; ``bounded``, 1 − exp(−(y − f)²/2), is what Theorem 2 asks for.
 GapLoss = Literal["squared", "bounded"]
-
-
-@dataclass(frozen=True)
-class NormBounds:
-    """The norm constraints of Theorem 2: on w, on each table, on b and on the covariates."""
-
-    weights: float
-    tables: Mapping[str, float]
-    intercept: float = 0.0
-    numeric: float = 0.0
-
-
-def rademacher_bound(bounds: NormBounds, n: int) -> float:
-    """Return a bound on the complexity in Theorem 2's proof that contains neither N nor d.
-
-    For signs s, let ``g_j`` hold the sums of ``2 s_i / n`` over the rows of each category. The
-    best table for ``g_j`` is ``B_j`` times a matrix of rank one, so the supremum over the class is
-    ``B_w √(Σ B_j² ||g_j||² + ||g_z||²) + B_b |g_b|`` for every d ≥ 1, and the mean of ``||g_j||²``
-    is 4/n however many categories there are. Cardinality enters only through the norms: effects
-    of a fixed size need ``B_w B_j`` of order √N_j, which gives back ``√(Σ N_j / n)``.
-    """
-    if n < 1:
-        raise ValueError(f"n is {n}, expected 1 or more")
-    tables = sum(b**2 for b in bounds.tables.values())
-    root = float(np.sqrt(tables + bounds.numeric**2))
-    return 2.0 * (bounds.weights * root + bounds.intercept) / float(np.sqrt(n))
-
-
-def rademacher_complexity(
-    codes: Codes,
-    bounds: NormBounds,
-    *,
-    numeric: NDArray[np.float64] | None = None,
-    draws: int = 200,
-    rng: np.random.Generator,
-) -> float:
-    """Return the empirical Rademacher complexity of Theorem 2's class, with the proof's factor 2.
-
-    The supremum is exact, the mean is over random signs. The dimension is not an argument because
-    the supremum does not depend on it.
-    """
-    inputs = Sample.of_inputs(codes, numeric)
-    n = inputs.target.size
-    total = 0.0
-    for _ in range(draws):
-        signs = 2.0 / n * rng.choice([-1.0, 1.0], size=n)
-        square = float(np.sum((inputs.numeric.T @ signs) ** 2))
-        for name, values in inputs.codes.items():
-            square += bounds.tables[name] ** 2 * float(np.sum(np.bincount(values, signs) ** 2))
-        total += bounds.weights * float(np.sqrt(square)) + bounds.intercept * abs(signs.sum())
-    return total / draws
 
 
 @dataclass(frozen=True, eq=False)

@@ -107,16 +107,12 @@ class Parameters:
         """Contribution ``t_j = U_j w_j`` of every category to the score."""
         return {name: table @ self.weights[name] for name, table in self.tables.items()}
 
-    @property
-    def embedding_parameter_count(self) -> int:
-        """The quantity Σ N_j d_j that Theorem 2 charges for."""
-        return sum(table.size for table in self.tables.values())
-
     def predict(self, codes: Codes, numeric: NDArray[Any] | None = None) -> Floats:
         """Score rows given their category codes and numeric covariates."""
-        return self._score(Sample.of_inputs(codes, numeric))
+        return self.score_sample(Sample.of_inputs(codes, numeric))
 
-    def _score(self, sample: Sample) -> Floats:
+    def score_sample(self, sample: Sample) -> Floats:
+        """Return the score of every row."""
         check_same_names(sample.codes, self.tables, "codes")
         if sample.numeric.shape[1] != self.numeric_weights.size:
             raise ValueError(
@@ -238,7 +234,7 @@ def objective(p: Parameters, sample: Sample, penalties: Penalties, loss: Loss = 
     weight_norm = float(p.numeric_weights @ p.numeric_weights)
     weight_norm += sum(float(w @ w) for w in p.weights.values())
     tables = sum(penalties.tables[k] * float(np.sum(u * u)) for k, u in p.tables.items())
-    data = float(np.mean(loss_values(loss, sample.target, p._score(sample))))
+    data = float(np.mean(loss_values(loss, sample.target, p.score_sample(sample))))
     return data + penalties.weights * weight_norm + tables
 
 
@@ -248,7 +244,7 @@ def effect_gradients(p: Parameters, sample: Sample, loss: Loss) -> dict[str, Flo
 
 
 def _row_slopes(p: Parameters, sample: Sample, loss: Loss) -> Floats:
-    return loss_slopes(loss, sample.target, p._score(sample)) / sample.target.size
+    return loss_slopes(loss, sample.target, p.score_sample(sample)) / sample.target.size
 
 
 def _sums_by_category(p: Parameters, sample: Sample, slopes: Floats) -> dict[str, Floats]:
