@@ -84,7 +84,7 @@ NAMES = "".join(f"{'pqr'[k % 3]},n{k},{k % 2}\n" for k in range(30))
         (b"a,y\n\xff,1\n", (), "not UTF-8 text; convert it first"),
         ("a,y\n1,2,3\n1,2\n1,2,3,4,5,6\n", (), "not a CSV file"),
         ("a,a,y\n1,2,3\n", (), "column 'a' is there twice; rename one"),
-        (GOOD, ("--target", "z"), "--target: no column 'z'; there are a, x, y"),
+        (GOOD, ("--target", "z"), "--target: no column 'z'; there are 'a', 'x', 'y'"),
         (GOOD.replace(",0\n", ",1\n"), (), "target 'y' is '1' in all 30 rows"),
         (GOOD.replace(",0\n", ",\n"), (), "target 'y' is missing in 15 of 30 rows; drop these"),
         (GOOD, ("--ignore", "a"), "no categorical column (text, category or boolean); name"),
