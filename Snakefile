@@ -3,7 +3,7 @@
 import os
 import sys
 
-# This project's own code, whatever else is installed.
+# This project's own code, whatever else is installed; `prepare` does the same for the jobs.
 sys.path.insert(0, f"{workflow.basedir}/src")
 
 import yaml
@@ -13,7 +13,7 @@ from embedalloc.study.workflow.cells import claims_cell, exp1_cell, exp1_designs
 from embedalloc.study.workflow.cells import exp3_cell, heart_cell, heart_folds_cell, parts
 from embedalloc.study.workflow.cells import split_blocks, theory_cell
 from embedalloc.study.workflow.config import ConfigError
-from embedalloc.study.workflow.dependencies import imports_of
+from embedalloc.study.workflow.dependencies import code_of, in_project
 from embedalloc.study.workflow.start import prepare
 from embedalloc.study.workflow.tables import digest_of
 
@@ -28,11 +28,8 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error))
 
-SCRIPTS = f"{workflow.basedir}/scripts"
 # Every figure by name, in the paper's order.
-with open(
-    f"{workflow.basedir}/workflow/report/figures.yaml", encoding="utf-8"
-) as listed:
+with open(in_project("workflow/report/figures.yaml"), encoding="utf-8") as listed:
     FIGURES = list(yaml.safe_load(listed))
 
 

@@ -3,13 +3,12 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from embedalloc.study.heart.looks import MODELS
 from embedalloc.study.heart.metrics import LOSSES
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
-    MODELS,
     draw_curve,
     legend_below,
-    mean_interval,
     new_figure,
     plain_log_ticks,
     save_figure,
@@ -19,6 +18,14 @@ from embedalloc.study.workflow.tables import read_table
 #: Networks trained at every budget, then those that have none.
 OVER_BUDGETS = ("proposed", "uniform", "unit_coefficients")
 WITHOUT_BUDGET = ("unconstrained", "one_hot")
+
+
+def mean_interval(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
+    """Return the mean and its 95 % interval (normal) for each value of `by`."""
+    grouped = frame.groupby(by, sort=True)[value]
+    half = 1.96 * grouped.std() / grouped.count() ** 0.5
+    mean = grouped.mean()
+    return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
 
 
 def draw(losses: pd.DataFrame) -> Figure:

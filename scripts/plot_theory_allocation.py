@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from embedalloc.study.exp3_looks import ALLOCATION_RULES
 from embedalloc.study.theory.theorem3 import BUDGETS, INSTANCES, OPTIMAL
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
-    ALLOCATION_RULES,
     BLACK,
     BLUE,
     GREY,
@@ -152,4 +152,5 @@ if __name__ == "__main__":
             read_table(snakemake.input.budgets, BUDGETS),
             read_table(snakemake.input.instances, INSTANCES),
         )
-        save_figure(draw(*tables, **snakemake.params), **snakemake.output)
+        params = snakemake.params
+        save_figure(draw(*tables, params.predictors, params.budgets), **snakemake.output)

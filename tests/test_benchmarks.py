@@ -39,7 +39,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def small_cell(work):
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     update_config(config, yaml.safe_load((ROOT / "tests/smoke.yaml").read_text()))
-    return benchmark_cell(config, work, str(ROOT / "Snakefile"))
+    return benchmark_cell(config, work)
 
 
 @pytest.fixture(scope="module")

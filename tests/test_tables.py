@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import embedalloc
 from embedalloc.study.workflow.tables import (
     Column,
     Contract,
@@ -52,7 +51,6 @@ def path(tmp_path):
 def test_round_trip_keeps_values_and_provenance(path):
     pd.testing.assert_frame_equal(read_table(path, CONTRACT), FRAME)
     assert provenance_of(path, CONTRACT) == {
-        "package_version": embedalloc.__version__,
         "contract": "demo",
         "contract_digest": CONTRACT.digest,
         "config_digest": digest_of({"n": 3}),

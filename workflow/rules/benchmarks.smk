@@ -14,8 +14,6 @@ rule benchmarks:
 
 rule measure_benchmark:
     """Measure one row of the table, alone on the machine."""
-    input:
-        code=imports_of(f"{SCRIPTS}/measure_benchmark.py"),
     output:
         measurements="results/benchmarks/{work}.parquet",
     log:
@@ -24,9 +22,8 @@ rule measure_benchmark:
         "results/timings/measure_benchmark/{work}.tsv"
     threads: workflow.cores
     params:
-        cell=lambda wildcards: benchmark_cell(
-            config, wildcards.work, f"{workflow.basedir}/Snakefile"
-        ),
+        code=code_of("measure_benchmark"),
+        cell=lambda wildcards: benchmark_cell(config, wildcards.work),
     script:
         "../../scripts/measure_benchmark.py"
 
@@ -35,7 +32,6 @@ rule tabulate_benchmarks:
     """Table of ratios with their spread and aims."""
     input:
         measurements=expand("results/benchmarks/{work}.parquet", work=BENCHMARKS),
-        code=imports_of(f"{SCRIPTS}/tabulate_benchmarks.py"),
     output:
         page="figures/benchmarks.md",
     log:
@@ -43,6 +39,8 @@ rule tabulate_benchmarks:
     benchmark:
         "results/timings/tabulate_benchmarks.tsv"
     localrule: True
+    params:
+        code=code_of("tabulate_benchmarks"),
     script:
         "../../scripts/tabulate_benchmarks.py"
 
@@ -51,7 +49,6 @@ rule plot_benchmarks:
     """Figure benchmarks: CPU time over sizes with fitted exponents, and the ratios with aims."""
     input:
         measurements=expand("results/benchmarks/{work}.parquet", work=BENCHMARKS),
-        code=imports_of(f"{SCRIPTS}/plot_benchmarks.py"),
     output:
         pdf="figures/benchmarks.pdf",
         png="figures/benchmarks.png",
@@ -60,5 +57,7 @@ rule plot_benchmarks:
     benchmark:
         "results/timings/plot_benchmarks.tsv"
     localrule: True
+    params:
+        code=code_of("plot_benchmarks"),
     script:
         "../../scripts/plot_benchmarks.py"

@@ -6,8 +6,6 @@
 
 rule simulate_exp1:
     """Simulate one spectral design of Experiment 1."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_exp1.py"),
     output:
         profiles="results/exp1/{design}/profiles{part}.parquet",
         fits="results/exp1/{design}/fits{part}.parquet",
@@ -16,6 +14,7 @@ rule simulate_exp1:
     benchmark:
         "results/timings/simulate_exp1/{design}_{part}.tsv"
     params:
+        code=code_of("simulate_exp1"),
         cell=lambda wildcards: exp1_cell(config, wildcards.design, int(wildcards.part)),
     script:
         "../../scripts/simulate_exp1.py"
@@ -29,7 +28,6 @@ rule plot_exp1_main:
             design=config["exp1"]["designs"],
             part=parts(config["exp1"]),
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp1_main.py"),
     output:
         pdf=report(
             "figures/exp1_main.pdf",
@@ -44,6 +42,7 @@ rule plot_exp1_main:
         "results/timings/plot_exp1_main.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp1_main"),
         designs=exp1_designs(config["exp1"]),
     script:
         "../../scripts/plot_exp1_main.py"
@@ -57,7 +56,6 @@ rule plot_exp1_gap:
             design=config["exp1"]["designs"],
             part=parts(config["exp1"]),
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp1_gap.py"),
     output:
         pdf=report(
             "figures/exp1_gap.pdf",
@@ -72,6 +70,7 @@ rule plot_exp1_gap:
         "results/timings/plot_exp1_gap.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp1_gap"),
         designs=exp1_designs(config["exp1"]),
     script:
         "../../scripts/plot_exp1_gap.py"
@@ -90,7 +89,6 @@ rule plot_exp1_loglog:
             design=config["exp1"]["designs"],
             part=parts(config["exp1"]),
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp1_loglog.py"),
     output:
         pdf=report(
             "figures/exp1_loglog.pdf",
@@ -105,6 +103,7 @@ rule plot_exp1_loglog:
         "results/timings/plot_exp1_loglog.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp1_loglog"),
         designs=exp1_designs(config["exp1"]),
     script:
         "../../scripts/plot_exp1_loglog.py"

@@ -6,8 +6,6 @@
 
 rule simulate_exp3:
     """Simulate one training sample size of Experiment 3, all rules on the same draws."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_exp3.py"),
     output:
         performance="results/exp3/n{observations}/performance{part}.parquet",
         predictors="results/exp3/n{observations}/predictors{part}.parquet",
@@ -16,6 +14,7 @@ rule simulate_exp3:
     benchmark:
         "results/timings/simulate_exp3/n{observations}_{part}.tsv"
     params:
+        code=code_of("simulate_exp3"),
         cell=lambda wildcards: exp3_cell(
             config, int(wildcards.observations), int(wildcards.part)
         ),
@@ -31,7 +30,6 @@ rule plot_exp3_performance:
             observations=config["exp3"]["budget_observations"],
             part=parts(config["exp3"]),
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp3_performance.py"),
     output:
         pdf=report(
             "figures/exp3_performance.pdf",
@@ -46,6 +44,7 @@ rule plot_exp3_performance:
         "results/timings/plot_exp3_performance.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp3_performance"),
         budgets=config["exp3"]["budgets"],
         response_noise=config["exp3"]["response_noise"],
     script:
@@ -60,7 +59,6 @@ rule plot_exp3_performance_samplesize:
             observations=config["exp3"]["curve_observations"],
             part=parts(config["exp3"]),
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp3_performance_samplesize.py"),
     output:
         pdf=report(
             "figures/exp3_performance_samplesize.pdf",
@@ -75,6 +73,7 @@ rule plot_exp3_performance_samplesize:
         "results/timings/plot_exp3_performance_samplesize.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp3_performance_samplesize"),
         budget=config["exp3"]["curve_budget"],
         response_noise=config["exp3"]["response_noise"],
     script:
@@ -89,7 +88,6 @@ rule plot_exp3_allocations:
             observations=config["exp3"]["budget_observations"],
             part=parts(config["exp3"]),
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp3_allocations.py"),
     output:
         pdf=report(
             "figures/exp3_allocations.pdf",
@@ -104,6 +102,7 @@ rule plot_exp3_allocations:
         "results/timings/plot_exp3_allocations.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp3_allocations"),
         budgets=config["exp3"]["budgets"],
         cardinalities=[p["cardinality"] for p in config["exp3"]["predictors"]],
     script:

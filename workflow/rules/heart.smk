@@ -6,7 +6,7 @@
 
 from embedalloc.study.heart.patients import SOURCES
 
-HEART = os.path.join(workflow.basedir, config["heart"]["data"])
+HEART = in_project(config["heart"]["data"])
 
 
 rule prepare_heart:
@@ -17,7 +17,6 @@ rule prepare_heart:
             if os.path.isdir(HEART)
             else HEART
         ),
-        code=imports_of(f"{SCRIPTS}/prepare_heart.py"),
     output:
         patients="results/heart/patients.parquet",
     log:
@@ -26,6 +25,7 @@ rule prepare_heart:
         "results/timings/prepare_heart.tsv"
     localrule: True
     params:
+        code=code_of("prepare_heart"),
         cholesterol_zero_is_missing=config["heart"]["cholesterol_zero_is_missing"],
     script:
         "../../scripts/prepare_heart.py"
@@ -33,8 +33,6 @@ rule prepare_heart:
 
 rule compile_heart:
     """Compile the trainer once, before many jobs need it at the same time."""
-    input:
-        code=imports_of(f"{SCRIPTS}/compile_heart.py"),
     output:
         compiled="results/heart/compiled.txt",
     log:
@@ -42,6 +40,8 @@ rule compile_heart:
     benchmark:
         "results/timings/compile_heart.tsv"
     localrule: True
+    params:
+        code=code_of("compile_heart"),
     script:
         "../../scripts/compile_heart.py"
 
@@ -51,7 +51,6 @@ rule train_heart:
     input:
         patients="results/heart/patients.parquet",
         compiled="results/heart/compiled.txt",
-        code=imports_of(f"{SCRIPTS}/train_heart.py"),
     output:
         trained="results/heart/trained/{block}.parquet",
         splits="results/heart/splits/{block}.parquet",
@@ -61,6 +60,7 @@ rule train_heart:
     benchmark:
         "results/timings/train_heart/{block}.tsv"
     params:
+        code=code_of("train_heart"),
         cell=lambda wildcards: heart_cell(config, int(wildcards.block)),
     script:
         "../../scripts/train_heart.py"
@@ -71,7 +71,6 @@ rule select_heart:
     input:
         patients="results/heart/patients.parquet",
         compiled="results/heart/compiled.txt",
-        code=imports_of(f"{SCRIPTS}/select_heart.py"),
     output:
         folds="results/heart/folds/{block}.parquet",
     log:
@@ -79,6 +78,7 @@ rule select_heart:
     benchmark:
         "results/timings/select_heart/{block}.tsv"
     params:
+        code=code_of("select_heart"),
         cell=lambda wildcards: heart_folds_cell(config, int(wildcards.block)),
     script:
         "../../scripts/select_heart.py"
@@ -100,7 +100,6 @@ rule score_heart:
             ),
         ),
         patients="results/heart/patients.parquet",
-        code=imports_of(f"{SCRIPTS}/score_heart.py"),
     output:
         scores="results/heart/scores.parquet",
         losses="results/heart/losses.parquet",
@@ -109,6 +108,7 @@ rule score_heart:
     benchmark:
         "results/timings/score_heart.tsv"
     params:
+        code=code_of("score_heart"),
         seed=config["seed"],
     script:
         "../../scripts/score_heart.py"
@@ -119,7 +119,6 @@ rule time_heart:
     input:
         patients="results/heart/patients.parquet",
         scores="results/heart/scores.parquet",
-        code=imports_of(f"{SCRIPTS}/time_heart.py"),
     output:
         times="results/heart/times.parquet",
     log:
@@ -130,6 +129,7 @@ rule time_heart:
     # is called without any.
     threads: workflow.resource_settings.cores or 1
     params:
+        code=code_of("time_heart"),
         cell=heart_cell(config, 0),
         timed_epochs=config["heart"]["timed_epochs"],
     script:
@@ -159,7 +159,6 @@ rule tabulate_heart:
                 config["heart"]["fold_splits"], config["heart"]["splits_per_job"]
             ),
         ),
-        code=imports_of(f"{SCRIPTS}/tabulate_heart.py"),
     output:
         multiext("figures/table1", ".parquet", ".csv", ".tex"),
         report(
@@ -181,6 +180,7 @@ rule tabulate_heart:
         "results/timings/tabulate_heart.tsv"
     localrule: True
     params:
+        code=code_of("tabulate_heart"),
         seed=config["seed"],
     script:
         "../../scripts/tabulate_heart.py"
@@ -189,8 +189,7 @@ rule tabulate_heart:
 rule audit_table1:
     """Confusion matrices and test sets behind the paper's Table 1, and cells that none explains."""
     input:
-        printed=f"{workflow.basedir}/workflow/resources/paper_table1.csv",
-        code=imports_of(f"{SCRIPTS}/audit_table1.py"),
+        printed=in_project("workflow/resources/paper_table1.csv"),
     output:
         audit="results/audit.parquet",
         report=report(
@@ -205,6 +204,7 @@ rule audit_table1:
         "results/timings/audit_table1.tsv"
     localrule: True
     params:
+        code=code_of("audit_table1"),
         largest_test_set=config["audit"]["largest_test_set"],
     script:
         "../../scripts/audit_table1.py"
@@ -220,7 +220,6 @@ rule plot_final_allocation:
                 config["heart"]["splits"], config["heart"]["splits_per_job"]
             ),
         ),
-        code=imports_of(f"{SCRIPTS}/plot_final_allocation.py"),
     output:
         pdf=report(
             "figures/final_allocation.pdf",
@@ -234,6 +233,8 @@ rule plot_final_allocation:
     benchmark:
         "results/timings/plot_final_allocation.tsv"
     localrule: True
+    params:
+        code=code_of("plot_final_allocation"),
     script:
         "../../scripts/plot_final_allocation.py"
 
@@ -242,7 +243,6 @@ rule plot_heart_budget:
     """Figure heart_budget: validation and test logloss over the candidate budgets."""
     input:
         losses="results/heart/losses.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_heart_budget.py"),
     output:
         pdf=report(
             "figures/heart_budget.pdf",
@@ -256,6 +256,8 @@ rule plot_heart_budget:
     benchmark:
         "results/timings/plot_heart_budget.tsv"
     localrule: True
+    params:
+        code=code_of("plot_heart_budget"),
     script:
         "../../scripts/plot_heart_budget.py"
 
@@ -264,7 +266,6 @@ rule plot_heart_metrics:
     """Figure heart_metrics: distribution of each metric over splits, with the paper's value."""
     input:
         scores="results/heart/scores.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_heart_metrics.py"),
     output:
         pdf=report(
             "figures/heart_metrics.pdf",
@@ -278,6 +279,8 @@ rule plot_heart_metrics:
     benchmark:
         "results/timings/plot_heart_metrics.tsv"
     localrule: True
+    params:
+        code=code_of("plot_heart_metrics"),
     script:
         "../../scripts/plot_heart_metrics.py"
 
@@ -291,7 +294,6 @@ rule plot_heart_pilot:
                 config["heart"]["splits"], config["heart"]["splits_per_job"]
             ),
         ),
-        code=imports_of(f"{SCRIPTS}/plot_heart_pilot.py"),
     output:
         pdf=report(
             "figures/heart_pilot.pdf",
@@ -305,5 +307,7 @@ rule plot_heart_pilot:
     benchmark:
         "results/timings/plot_heart_pilot.tsv"
     localrule: True
+    params:
+        code=code_of("plot_heart_pilot"),
     script:
         "../../scripts/plot_heart_pilot.py"

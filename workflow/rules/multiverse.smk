@@ -9,7 +9,7 @@ from embedalloc.study.multiverse.cells import exp3_regret_cell, multiverse_cell
 from embedalloc.study.multiverse.cells import multiverse_parts, multiverse_regret_cell
 from embedalloc.study.multiverse.cells import regret_parts
 
-SPACES = read_spaces(f"{workflow.basedir}/workflow/multiverse.yaml")
+SPACES = read_spaces(in_project("workflow/multiverse.yaml"))
 
 
 rule multiverse:
@@ -25,9 +25,8 @@ rule multiverse:
 rule simulate_multiverse:
     """Run some settings of Experiment 1, 2 or 3 and decide their claims."""
     input:
-        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
-        ledger=f"{workflow.basedir}/workflow/claims.yaml",
-        code=imports_of(f"{SCRIPTS}/simulate_multiverse.py"),
+        choices=in_project("workflow/multiverse.yaml"),
+        ledger=in_project("workflow/claims.yaml"),
     output:
         outcomes="results/multiverse/{experiment}/outcomes{part}.parquet",
     log:
@@ -37,6 +36,7 @@ rule simulate_multiverse:
     wildcard_constraints:
         experiment="exp[123]",
     params:
+        code=code_of("simulate_multiverse"),
         cell=lambda wildcards: multiverse_cell(
             config, SPACES[wildcards.experiment], int(wildcards.part)
         ),
@@ -53,9 +53,8 @@ rule train_multiverse:
             else HEART
         ),
         compiled="results/heart/compiled.txt",
-        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
-        ledger=f"{workflow.basedir}/workflow/claims.yaml",
-        code=imports_of(f"{SCRIPTS}/train_multiverse.py"),
+        choices=in_project("workflow/multiverse.yaml"),
+        ledger=in_project("workflow/claims.yaml"),
     output:
         outcomes="results/multiverse/heart/outcomes{part}.parquet",
     log:
@@ -63,6 +62,7 @@ rule train_multiverse:
     benchmark:
         "results/timings/train_multiverse/{part}.tsv"
     params:
+        code=code_of("train_multiverse"),
         cell=lambda wildcards: multiverse_cell(
             config, SPACES["heart"], int(wildcards.part)
         ),
@@ -72,8 +72,6 @@ rule train_multiverse:
 
 rule simulate_exp3_regret:
     """Compute every rule's excess over the oracle at one sample size of Experiment 3."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_exp3_regret.py"),
     output:
         regret="results/exp3_regret/n{observations}.parquet",
     log:
@@ -81,6 +79,7 @@ rule simulate_exp3_regret:
     benchmark:
         "results/timings/simulate_exp3_regret/n{observations}.tsv"
     params:
+        code=code_of("simulate_exp3_regret"),
         cell=lambda wildcards: exp3_regret_cell(config, int(wildcards.observations)),
     script:
         "../../scripts/simulate_exp3_regret.py"
@@ -89,8 +88,7 @@ rule simulate_exp3_regret:
 rule simulate_multiverse_regret:
     """Compute every rule's excess over the oracle for random settings of Experiment 3."""
     input:
-        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
-        code=imports_of(f"{SCRIPTS}/simulate_multiverse_regret.py"),
+        choices=in_project("workflow/multiverse.yaml"),
     output:
         regret="results/multiverse/regret{part}.parquet",
     log:
@@ -98,6 +96,7 @@ rule simulate_multiverse_regret:
     benchmark:
         "results/timings/simulate_multiverse_regret/{part}.tsv"
     params:
+        code=code_of("simulate_multiverse_regret"),
         cell=lambda wildcards: multiverse_regret_cell(
             config, SPACES["exp3"], int(wildcards.part)
         ),
@@ -113,9 +112,8 @@ rule judge_multiverse:
             for space in SPACES.values()
             for part in multiverse_parts(config, space)
         ],
-        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
-        ledger=f"{workflow.basedir}/workflow/claims.yaml",
-        code=imports_of(f"{SCRIPTS}/judge_multiverse.py"),
+        choices=in_project("workflow/multiverse.yaml"),
+        ledger=in_project("workflow/claims.yaml"),
     output:
         shares="results/multiverse/shares.parquet",
         effects="results/multiverse/choices.parquet",
@@ -126,6 +124,7 @@ rule judge_multiverse:
         "results/timings/judge_multiverse.tsv"
     localrule: True
     params:
+        code=code_of("judge_multiverse"),
         seed=config["seed"],
     script:
         "../../scripts/judge_multiverse.py"
@@ -140,8 +139,7 @@ rule plot_multiverse_curves:
             for part in multiverse_parts(config, space)
         ],
         shares="results/multiverse/shares.parquet",
-        ledger=f"{workflow.basedir}/workflow/claims.yaml",
-        code=imports_of(f"{SCRIPTS}/plot_multiverse_curves.py"),
+        ledger=in_project("workflow/claims.yaml"),
     output:
         pdf=report(
             "figures/multiverse_curves.pdf",
@@ -155,6 +153,8 @@ rule plot_multiverse_curves:
     benchmark:
         "results/timings/plot_multiverse_curves.tsv"
     localrule: True
+    params:
+        code=code_of("plot_multiverse_curves"),
     script:
         "../../scripts/plot_multiverse_curves.py"
 
@@ -163,7 +163,6 @@ rule plot_multiverse_choices:
     """Figure multiverse_choices: how much of each claim's outcome every choice explains."""
     input:
         effects="results/multiverse/choices.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_multiverse_choices.py"),
     output:
         pdf=report(
             "figures/multiverse_choices.pdf",
@@ -177,6 +176,8 @@ rule plot_multiverse_choices:
     benchmark:
         "results/timings/plot_multiverse_choices.tsv"
     localrule: True
+    params:
+        code=code_of("plot_multiverse_choices"),
     script:
         "../../scripts/plot_multiverse_choices.py"
 
@@ -194,7 +195,6 @@ rule tabulate_exp3_regret:
         draws=expand(
             "results/multiverse/regret{part}.parquet", part=regret_parts(config)
         ),
-        code=imports_of(f"{SCRIPTS}/tabulate_exp3_regret.py"),
     output:
         page="figures/exp3_regret.md",
     log:
@@ -203,6 +203,7 @@ rule tabulate_exp3_regret:
         "results/timings/tabulate_exp3_regret.tsv"
     localrule: True
     params:
+        code=code_of("tabulate_exp3_regret"),
         budget_observations=config["exp3"]["budget_observations"],
     script:
         "../../scripts/tabulate_exp3_regret.py"
@@ -221,7 +222,6 @@ rule plot_exp3_regret:
         draws=expand(
             "results/multiverse/regret{part}.parquet", part=regret_parts(config)
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp3_regret.py"),
     output:
         pdf=report(
             "figures/exp3_regret.pdf",
@@ -236,6 +236,7 @@ rule plot_exp3_regret:
         "results/timings/plot_exp3_regret.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp3_regret"),
         budget_observations=config["exp3"]["budget_observations"],
     script:
         "../../scripts/plot_exp3_regret.py"

@@ -18,8 +18,6 @@ rule theory:
 
 rule simulate_theory_approximation:
     """Compute exact errors and bounds of Proposition 2 for two kinds of probabilities."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_theory_approximation.py"),
     output:
         errors="results/theory/approximation_errors.parquet",
     log:
@@ -27,6 +25,7 @@ rule simulate_theory_approximation:
     benchmark:
         "results/timings/simulate_theory_approximation.tsv"
     params:
+        code=code_of("simulate_theory_approximation"),
         cell=theory_cell(config, "approximation"),
     script:
         "../../scripts/simulate_theory_approximation.py"
@@ -36,7 +35,6 @@ rule plot_theory_approximation:
     """Figure theory_approximation: exact error and bound of Proposition 2 over the dimension."""
     input:
         errors="results/theory/approximation_errors.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_theory_approximation.py"),
     output:
         pdf=report(
             "figures/theory_approximation.pdf",
@@ -50,14 +48,14 @@ rule plot_theory_approximation:
     benchmark:
         "results/timings/plot_theory_approximation.tsv"
     localrule: True
+    params:
+        code=code_of("plot_theory_approximation"),
     script:
         "../../scripts/plot_theory_approximation.py"
 
 
 rule simulate_theory_alternating:
     """Run the alternating scheme of Theorem 1 from several starts, for both losses."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_theory_alternating.py"),
     output:
         paths="results/theory/alternating_paths.parquet",
         runs="results/theory/alternating_runs.parquet",
@@ -66,6 +64,7 @@ rule simulate_theory_alternating:
     benchmark:
         "results/timings/simulate_theory_alternating.tsv"
     params:
+        code=code_of("simulate_theory_alternating"),
         cell=theory_cell(config, "alternating"),
     script:
         "../../scripts/simulate_theory_alternating.py"
@@ -76,7 +75,6 @@ rule plot_theory_alternating:
     input:
         paths="results/theory/alternating_paths.parquet",
         runs="results/theory/alternating_runs.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_theory_alternating.py"),
     output:
         pdf=report(
             "figures/theory_alternating.pdf",
@@ -91,6 +89,7 @@ rule plot_theory_alternating:
         "results/timings/plot_theory_alternating.tsv"
     localrule: True
     params:
+        code=code_of("plot_theory_alternating"),
         tolerance=config["theory"]["alternating"]["tolerance"],
     script:
         "../../scripts/plot_theory_alternating.py"
@@ -98,8 +97,6 @@ rule plot_theory_alternating:
 
 rule simulate_theory_generalisation:
     """Measure the generalisation gap of Theorem 2 over a grid of sizes."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_theory_generalisation.py"),
     output:
         gaps="results/theory/generalisation_gaps.parquet",
         scaling="results/theory/generalisation_scaling.parquet",
@@ -108,6 +105,7 @@ rule simulate_theory_generalisation:
     benchmark:
         "results/timings/simulate_theory_generalisation.tsv"
     params:
+        code=code_of("simulate_theory_generalisation"),
         cell=theory_cell(config, "generalisation"),
     script:
         "../../scripts/simulate_theory_generalisation.py"
@@ -118,7 +116,6 @@ rule plot_theory_generalisation:
     input:
         gaps="results/theory/generalisation_gaps.parquet",
         scaling="results/theory/generalisation_scaling.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_theory_generalisation.py"),
     output:
         pdf=report(
             "figures/theory_generalisation.pdf",
@@ -132,14 +129,14 @@ rule plot_theory_generalisation:
     benchmark:
         "results/timings/plot_theory_generalisation.tsv"
     localrule: True
+    params:
+        code=code_of("plot_theory_generalisation"),
     script:
         "../../scripts/plot_theory_generalisation.py"
 
 
 rule simulate_theory_allocation:
     """Solve Theorem 3's problem over budgets and on random instances, three ways."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_theory_allocation.py"),
     output:
         budgets="results/theory/allocation_budgets.parquet",
         instances="results/theory/allocation_instances.parquet",
@@ -148,6 +145,7 @@ rule simulate_theory_allocation:
     benchmark:
         "results/timings/simulate_theory_allocation.tsv"
     params:
+        code=code_of("simulate_theory_allocation"),
         cell=theory_cell(config, "allocation"),
     script:
         "../../scripts/simulate_theory_allocation.py"
@@ -158,7 +156,6 @@ rule plot_theory_allocation:
     input:
         budgets="results/theory/allocation_budgets.parquet",
         instances="results/theory/allocation_instances.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_theory_allocation.py"),
     output:
         pdf=report(
             "figures/theory_allocation.pdf",
@@ -173,6 +170,7 @@ rule plot_theory_allocation:
         "results/timings/plot_theory_allocation.tsv"
     localrule: True
     params:
+        code=code_of("plot_theory_allocation"),
         predictors=config["exp3"]["predictors"],
         budgets=config["exp3"]["budgets"],
     script:

@@ -176,7 +176,7 @@ BENCHMARKS = (
 )
 
 
-def benchmark_cell(config: Config, work: str, snakefile: str) -> dict[str, Any]:
+def benchmark_cell(config: Config, work: str) -> dict[str, Any]:
     """Return what measures one row of the table of benchmarks."""
     block, settings = config["benchmarks"], dict(config["benchmarks"][work])
     exp1, exp2, exp3 = config["exp1"], config["exp2"], config["exp3"]
@@ -191,7 +191,7 @@ def benchmark_cell(config: Config, work: str, snakefile: str) -> dict[str, Any]:
         cell = exp3_cell(config, observations, 0)
         settings |= {key: cell[key] for key in ("settings", "observations", "budgets")}
     if work == "workflow":
-        settings |= {"config": dict(config), "snakefile": snakefile}
+        settings["config"] = dict(config)
     return {"work": work, "settings": settings, "repetitions": block["repetitions"]}
 
 

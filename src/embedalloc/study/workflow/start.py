@@ -10,9 +10,9 @@ from typing import Any
 
 from embedalloc.study.workflow.cells import in_order
 from embedalloc.study.workflow.config import ConfigError, check_config
+from embedalloc.study.workflow.dependencies import PROJECT
+from embedalloc.study.workflow.job import WORKFLOW
 
-#: Numbers must not depend on how many threads the user's environment asks for.
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 #: Kept open, and so locked, until the process ends in whichever way.
 _held: list[int] = []
 
@@ -22,14 +22,27 @@ def prepare(workflow: Any, config: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises a `ConfigError` that says what to change.
     """
+    use_own_code(Path(workflow.basedir))
     check_config(config, f"{workflow.basedir}/workflow/schemas/config.schema.yaml")
     for folder in ("results", "figures"):
         check_folder(Path(folder))
-    os.environ.update(dict.fromkeys(THREADS, "1"))
+    os.environ[WORKFLOW] = str(os.getpid())
     if workflow.is_main_process:
         forget_stale_locks(Path(".snakemake"))
     ordered: dict[str, Any] = in_order(config)
     return ordered
+
+
+def use_own_code(project: Path) -> None:
+    """Give all jobs this project's code, whatever else is installed; refuse to be other code."""
+    if project.resolve() != PROJECT:
+        raise ConfigError(
+            f"{project}: this study was about to run with the code of {PROJECT}; "
+            "start snakemake in a process of its own"
+        )
+    ours = [str(PROJECT / "src"), str(PROJECT)]  # the latter for tests.benchmarks
+    others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(ours + others))
 
 
 def check_folder(folder: Path) -> None:
