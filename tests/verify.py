@@ -13,7 +13,8 @@ from pathlib import Path
 import yaml
 
 from tests.digests import digests, file_digests
-from tests.workflow.runner import SMOKE, complete
+from tests.places import SMOKE
+from tests.workflow.runner import complete
 
 FIGURES = ("figures/*.pdf", "figures/*.png")
 #: What a user's environment may ask for; the workflow must not listen.

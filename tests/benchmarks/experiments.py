@@ -1,4 +1,4 @@
-"""Experiments 1 and 2: closed formulas on sufficient statistics, beside generated samples.
+"""Experiments 1 and 2, and their cost over n: formulas beside generated samples.
 
 The literal version generates every observation and decomposes anew for every dimension; a
 careful one decomposes once per replication; joblib spreads the literal one over two processes.
@@ -6,6 +6,7 @@ The peers draw random numbers of their own, so our formulas are checked on the p
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import joblib
@@ -16,7 +17,8 @@ from embedalloc.arrays import Floats
 from embedalloc.streams import stream
 from embedalloc.study import exp1, exp2
 from embedalloc.study.latent import LatentDraw, draw_counts, draw_latents, singular_value_law
-from tests.benchmarks.literal import (
+from tests.benchmarks.measure import OURS, Case, Contestant, require_close
+from tests.oracles.literal import (
     Decompose,
     Sample,
     category_means,
@@ -26,7 +28,6 @@ from tests.benchmarks.literal import (
     exp2_profile,
     noisy_samples,
 )
-from tests.benchmarks.measure import OURS, Case, Contestant, require_close
 
 Settings = Mapping[str, Any]
 Errors = dict[str, Floats]
@@ -55,6 +56,18 @@ def cases(cell: Settings) -> list[Case]:
     return [
         comparison(name, cell[name], cell["observations"][name], cell, peers=PEERS)
         for name in EXPERIMENTS
+    ]
+
+
+def cases_by_sample_size(cell: Settings) -> list[Case]:
+    """Return one comparison with the literal version for each sample size.
+
+    Our time should not notice the number of observations.
+    """
+    return [
+        comparison(name, cell[name], observations, cell, peers=("literal",))
+        for name in EXPERIMENTS
+        for observations in cell["observations"]
     ]
 
 
@@ -177,7 +190,7 @@ def _literal_exp1(
         ),
         settings["latent_rank"],
     )
-    return Outcome(errors, _with_means(draw, means), (noise,))
+    return Outcome(errors, replace(draw, means=means), (noise,))
 
 
 def _literal_exp2(
@@ -194,11 +207,7 @@ def _literal_exp2(
         ),
         settings["latent_rank"],
     )
-    return Outcome(errors, _with_means(draw, means), (train, test, test_counts))
-
-
-def _with_means(draw: LatentDraw, means: Floats) -> LatentDraw:
-    return LatentDraw(draw.latent, draw.right, draw.probabilities, draw.counts, means)
+    return Outcome(errors, replace(draw, means=means), (train, test, test_counts))
 
 
 def _formulas_exp1(settings: Settings, outcome: Outcome) -> Errors:
@@ -225,13 +234,7 @@ def _scatter(sample: Sample, means: Floats) -> float:
 
 def _stacked(draw: LatentDraw) -> LatentDraw:
     """Return a stack of one replication."""
-    return LatentDraw(
-        draw.latent[None],
-        draw.right[None],
-        draw.probabilities[None],
-        draw.counts[None],
-        draw.means[None],
-    )
+    return LatentDraw(*(part[None] for part in vars(draw).values()))
 
 
 def _alone(profiles: Errors) -> Errors:

@@ -13,6 +13,7 @@ import copy
 import multiprocessing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ from tests.benchmarks.measure import (
     require_close,
     run_alone,
 )
-from tests.benchmarks.patients import CARDINALITIES, NUMERIC, SQUARE_ROOT, heart_like
+from tests.oracles.heart_like import CARDINALITIES, NUMERIC, SQUARE_ROOT, heart_like
 
 PROCESSES = "ours, two processes"
 ONE_HOT = "one-hot"
@@ -106,7 +107,7 @@ def _case(name: str, shape: NetworkShape, cell: Mapping[str, Any]) -> Case:
     ]
     for peer, trainer in peers(shape).items():
         units = cell["peer_epochs"] * (STACKED if trainer is stacked else 1)
-        run, warm_up = _bound(trainer, few), _bound(trainer, once)
+        run, warm_up = partial(trainer, few), partial(trainer, once)
         contestants.append(Contestant(peer, run, units, prepare=warm_up))
     return Case(name, max(1, shape.embedding_parameters), contestants, agree)
 
@@ -120,10 +121,6 @@ def import_lazy_parts() -> None:
     parameter.grad = torch.zeros(1)
     torch.optim.Adam([parameter]).step()
     torch.func.vmap(torch.sin)(parameter)
-
-
-def _bound(trainer: Trainer, task: Task) -> Callable[[], Floats]:
-    return lambda: trainer(task)
 
 
 def peers(shape: NetworkShape) -> dict[str, Trainer]:
@@ -149,7 +146,7 @@ def check_peers(task: Task) -> None:
     same = task._replace(settings=settings, orders=plan.orders, dtype=torch.float64)
     expected = train_ours(same, plan)
     for name, trainer in peers(task.shape).items():
-        found = run_alone(_bound(trainer, same)).value
+        found = run_alone(partial(trainer, same)).value
         tolerance = LOOSE if trainer is scikit_learn else TOLERANCE
         require_close(found, expected, name, relative=0.0, absolute=tolerance)
 

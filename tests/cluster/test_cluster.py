@@ -17,7 +17,8 @@ import yaml
 
 from tests.cluster.mini_slurm import PATH, PROGRAMS, end_with_parent, environment
 from tests.digests import digests
-from tests.workflow.runner import ROOT, start
+from tests.places import ROOT
+from tests.workflow.runner import start
 
 #: Longest wait for a run; far more than one takes.
 PATIENCE = 1500

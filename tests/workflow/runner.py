@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
-SMOKE = ROOT / "tests/smoke.yaml"
+from tests.places import ROOT, SMOKE
+
 #: What a study consists of.
 STUDY = ("Snakefile", "config.yaml", "CITATION.cff", "workflow", "scripts", "src", "tests")
 #: Rules that only name files to be made.
