@@ -56,7 +56,10 @@ def modules_of(script: str, project: Path = PROJECT) -> dict[str, str]:
         name, path = waiting.popitem()
         found[name], imports = _meaning(path.read_text(encoding="utf-8"))
         for imported, line in imports:
-            loaded = _loaded_by(imported, project, f"{path.relative_to(project)}:{line}")
+            try:
+                loaded = _loaded_by(imported, project)
+            except ValueError as error:
+                raise ValueError(f"{path.relative_to(project)}:{line}: {error}") from None
             waiting |= {module: loaded[module] for module in loaded if module not in found}
     # A package that only says what it is adds nothing.
     return {name: text for name, text in found.items() if text}
@@ -76,17 +79,16 @@ def _meaning(text: str) -> Meaning:
     return Meaning(ast.unparse(tree), tuple(imports))
 
 
-def _loaded_by(name: str, project: Path, place: str) -> dict[str, Path]:
+@cache
+def _loaded_by(name: str, project: Path) -> dict[str, Path]:
     """Return the modules that importing a dotted name runs: packages on the way and the module.
 
     The package at the top is left out: it only knows where names live, and loads them when asked.
     """
-    package, *parts = name.split(".")
-    if not package:
-        raise ValueError(f"{place}: write the import with its full name")
-    if package not in HOMES:
+    module, *parts = name.split(".")
+    if module and module not in HOMES:
         return {}
-    folder, module, loaded = project / HOMES[package] / package, package, {}
+    folder, loaded = project / HOMES.get(module, "") / module, {}
     for part in parts:
         file = folder / f"{part}.py"
         folder, module = folder / part, f"{module}.{part}"
@@ -95,5 +97,5 @@ def _loaded_by(name: str, project: Path, place: str) -> dict[str, Path]:
             break
         loaded[module] = file
     if not loaded:
-        raise ValueError(f"{place}: import {name!r} from the module where it lives")
+        raise ValueError(f"import {name!r} by the full name of the module where it lives")
     return loaded
