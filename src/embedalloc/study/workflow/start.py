@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,20 +68,14 @@ def forget_stale_locks(state: Path) -> None:
     state.mkdir(exist_ok=True)
     handle = os.open(state / "running.lock", os.O_RDWR | os.O_CREAT, 0o644)
     _held.append(handle)
-    here = platform.node().encode()
-    try:
+    here, locks = platform.node().encode(), state / "locks"
+    with suppress(OSError):  # another run is alive, or there are no such locks here
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        alone = True
-    except OSError:
-        alone = False
-    locks = state / "locks"
-    if alone and os.pread(handle, 256, 0) in (b"", here):
-        shutil.rmtree(locks, ignore_errors=True)
-    if alone and not locks.exists():
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, here, 0)
-    try:
+        if os.pread(handle, 256, 0) in (b"", here):
+            shutil.rmtree(locks, ignore_errors=True)
+        if not locks.exists():
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, here, 0)
+    with suppress(OSError):
         # Shared from now on: several runs may be alive, and none of them alone.
         fcntl.flock(handle, fcntl.LOCK_SH)
-    except OSError:
-        return
