@@ -5,18 +5,10 @@ import hashlib
 import os
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 PROJECT = Path(__file__).resolve().parents[4]
 #: The packages of this project, and where in it they lie.
 HOMES = {"embedalloc": "src", "tests": "."}
-
-
-class Meaning(NamedTuple):
-    """What a module does, as a text, and the names that it imports, with their lines."""
-
-    text: str
-    imports: tuple[tuple[str, int], ...]
 
 
 class _Strip(ast.NodeTransformer):
@@ -66,7 +58,8 @@ def modules_of(script: str, project: Path = PROJECT) -> dict[str, str]:
 
 
 @cache  # scripts share most of what they import
-def _meaning(text: str) -> Meaning:
+def _meaning(text: str) -> tuple[str, list[tuple[str, int]]]:
+    """Return what a module does, as a text, and the names that it imports with their lines."""
     tree = _Strip().visit(ast.parse(text))
     imports: list[tuple[str, int]] = []
     for node in ast.walk(tree):
@@ -76,7 +69,7 @@ def _meaning(text: str) -> Meaning:
             # `from package import name` may name a module or something inside one.
             module = "." * node.level + (node.module or "")
             imports += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
-    return Meaning(ast.unparse(tree), tuple(imports))
+    return ast.unparse(tree), imports
 
 
 @cache
@@ -88,7 +81,7 @@ def _loaded_by(name: str, project: Path) -> dict[str, Path]:
     module, *parts = name.split(".")
     if module and module not in HOMES:
         return {}
-    folder, loaded = project / HOMES.get(module, "") / module, {}
+    folder, loaded = project / HOMES.get(module, "relative") / module, {}
     for part in parts:
         file = folder / f"{part}.py"
         folder, module = folder / part, f"{module}.{part}"
