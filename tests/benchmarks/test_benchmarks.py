@@ -9,7 +9,8 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from embedalloc.study.workflow.cells import BENCHMARKS, benchmark_cell
+from embedalloc.study.settings.benchmarks import BENCHMARKS
+from embedalloc.study.settings.configuration import read_configuration
 from scripts import plot_benchmarks
 from tests.benchmarks import (
     decomposition,
@@ -21,6 +22,7 @@ from tests.benchmarks import (
     table_set,
     whole_workflow,
 )
+from tests.benchmarks.cells import benchmark_cell
 from tests.benchmarks.measure import (
     MEASUREMENTS,
     Case,
@@ -37,7 +39,7 @@ from tests.places import SMOKE, read_config
 def small_cell(work):
     config = read_config()
     update_config(config, yaml.safe_load(SMOKE.read_text()))
-    return benchmark_cell(config, work)
+    return benchmark_cell(read_configuration(config), work)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,7 +2,8 @@
 # reads:  config benchmarks, and the settings of the experiments that it measures
 # writes: results/benchmarks/{work}.parquet, figures/benchmarks.md, figures/benchmarks (pdf and png)
 
-from embedalloc.study.workflow.cells import BENCHMARKS, benchmark_cell
+from embedalloc.study.settings.benchmarks import BENCHMARKS
+from tests.benchmarks.cells import benchmark_cell
 
 
 rule benchmarks:
@@ -23,7 +24,7 @@ rule measure_benchmark:
     threads: workflow.cores
     params:
         code=code_of("measure_benchmark"),
-        cell=lambda wildcards: benchmark_cell(config, wildcards.work),
+        cell=lambda wildcards: benchmark_cell(SETTINGS, wildcards.work),
     script:
         "../../scripts/measure_benchmark.py"
 

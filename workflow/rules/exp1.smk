@@ -3,6 +3,8 @@
 # writes: results/exp1/{design}/{profiles,fits}{part}.parquet
 #         figures/exp1_main, exp1_gap, exp1_loglog (pdf and png)
 
+from embedalloc.study.settings.exp1 import Exp1Designs
+
 
 rule simulate_exp1:
     """Simulate one spectral design of Experiment 1."""
@@ -15,7 +17,9 @@ rule simulate_exp1:
         "results/timings/simulate_exp1/{design}_{part}.tsv"
     params:
         code=code_of("simulate_exp1"),
-        cell=lambda wildcards: exp1_cell(config, wildcards.design, int(wildcards.part)),
+        cell=lambda wildcards: SETTINGS.exp1.cell(
+            SETTINGS.seed, wildcards.design, SETTINGS.exp1.part(int(wildcards.part))
+        ).plain(),
     script:
         "../../scripts/simulate_exp1.py"
 
@@ -25,8 +29,8 @@ rule plot_exp1_main:
     input:
         profiles=expand(
             "results/exp1/{design}/profiles{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
     output:
         pdf=report(
@@ -43,7 +47,7 @@ rule plot_exp1_main:
     localrule: True
     params:
         code=code_of("plot_exp1_main"),
-        designs=exp1_designs(config["exp1"]),
+        cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
     script:
         "../../scripts/plot_exp1_main.py"
 
@@ -53,8 +57,8 @@ rule plot_exp1_gap:
     input:
         profiles=expand(
             "results/exp1/{design}/profiles{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
     output:
         pdf=report(
@@ -71,7 +75,7 @@ rule plot_exp1_gap:
     localrule: True
     params:
         code=code_of("plot_exp1_gap"),
-        designs=exp1_designs(config["exp1"]),
+        cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
     script:
         "../../scripts/plot_exp1_gap.py"
 
@@ -81,13 +85,13 @@ rule plot_exp1_loglog:
     input:
         profiles=expand(
             "results/exp1/{design}/profiles{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
         fits=expand(
             "results/exp1/{design}/fits{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
     output:
         pdf=report(
@@ -104,6 +108,6 @@ rule plot_exp1_loglog:
     localrule: True
     params:
         code=code_of("plot_exp1_loglog"),
-        designs=exp1_designs(config["exp1"]),
+        cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
     script:
         "../../scripts/plot_exp1_loglog.py"

@@ -14,9 +14,11 @@ rule simulate_exp2:
         "results/timings/simulate_exp2/n{observations}_{part}.tsv"
     params:
         code=code_of("simulate_exp2"),
-        cell=lambda wildcards: exp2_cell(
-            config, int(wildcards.observations), int(wildcards.part)
-        ),
+        cell=lambda wildcards: SETTINGS.exp2.cell(
+            SETTINGS.seed,
+            int(wildcards.observations),
+            SETTINGS.exp2.part(int(wildcards.part)),
+        ).plain(),
     script:
         "../../scripts/simulate_exp2.py"
 
@@ -26,8 +28,8 @@ rule plot_exp2_train_test:
     input:
         profiles=expand(
             "results/exp2/n{observations}/profiles{part}.parquet",
-            observations=config["exp2"]["panel_observations"],
-            part=parts(config["exp2"]),
+            observations=SETTINGS.exp2.panel_observations,
+            part=SETTINGS.exp2.parts,
         ),
     output:
         pdf=report(
@@ -53,8 +55,8 @@ rule plot_exp2_decomposition:
     input:
         profiles=expand(
             "results/exp2/n{observations}/profiles{part}.parquet",
-            observations=config["exp2"]["panel_observations"],
-            part=parts(config["exp2"]),
+            observations=SETTINGS.exp2.panel_observations,
+            part=SETTINGS.exp2.parts,
         ),
     output:
         pdf=report(
@@ -80,8 +82,8 @@ rule plot_exp2_optimal_dimension:
     input:
         profiles=expand(
             "results/exp2/n{observations}/profiles{part}.parquet",
-            observations=config["exp2"]["curve_observations"],
-            part=parts(config["exp2"]),
+            observations=SETTINGS.exp2.curve_observations,
+            part=SETTINGS.exp2.parts,
         ),
     output:
         pdf=report(

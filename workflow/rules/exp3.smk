@@ -15,9 +15,11 @@ rule simulate_exp3:
         "results/timings/simulate_exp3/n{observations}_{part}.tsv"
     params:
         code=code_of("simulate_exp3"),
-        cell=lambda wildcards: exp3_cell(
-            config, int(wildcards.observations), int(wildcards.part)
-        ),
+        cell=lambda wildcards: SETTINGS.exp3.cell(
+            SETTINGS.seed,
+            int(wildcards.observations),
+            SETTINGS.exp3.part(int(wildcards.part)),
+        ).plain(),
     script:
         "../../scripts/simulate_exp3.py"
 
@@ -27,8 +29,8 @@ rule plot_exp3_performance:
     input:
         performance=expand(
             "results/exp3/n{observations}/performance{part}.parquet",
-            observations=config["exp3"]["budget_observations"],
-            part=parts(config["exp3"]),
+            observations=SETTINGS.exp3.budget_observations,
+            part=SETTINGS.exp3.parts,
         ),
     output:
         pdf=report(
@@ -45,8 +47,8 @@ rule plot_exp3_performance:
     localrule: True
     params:
         code=code_of("plot_exp3_performance"),
-        budgets=config["exp3"]["budgets"],
-        response_noise=config["exp3"]["response_noise"],
+        budgets=SETTINGS.exp3.budgets,
+        response_noise=SETTINGS.exp3.response_noise,
     script:
         "../../scripts/plot_exp3_performance.py"
 
@@ -56,8 +58,8 @@ rule plot_exp3_performance_samplesize:
     input:
         performance=expand(
             "results/exp3/n{observations}/performance{part}.parquet",
-            observations=config["exp3"]["curve_observations"],
-            part=parts(config["exp3"]),
+            observations=SETTINGS.exp3.curve_observations,
+            part=SETTINGS.exp3.parts,
         ),
     output:
         pdf=report(
@@ -74,8 +76,8 @@ rule plot_exp3_performance_samplesize:
     localrule: True
     params:
         code=code_of("plot_exp3_performance_samplesize"),
-        budget=config["exp3"]["curve_budget"],
-        response_noise=config["exp3"]["response_noise"],
+        budget=SETTINGS.exp3.curve_budget,
+        response_noise=SETTINGS.exp3.response_noise,
     script:
         "../../scripts/plot_exp3_performance_samplesize.py"
 
@@ -85,8 +87,8 @@ rule plot_exp3_allocations:
     input:
         performance=expand(
             "results/exp3/n{observations}/performance{part}.parquet",
-            observations=config["exp3"]["budget_observations"],
-            part=parts(config["exp3"]),
+            observations=SETTINGS.exp3.budget_observations,
+            part=SETTINGS.exp3.parts,
         ),
     output:
         pdf=report(
@@ -103,7 +105,7 @@ rule plot_exp3_allocations:
     localrule: True
     params:
         code=code_of("plot_exp3_allocations"),
-        budgets=config["exp3"]["budgets"],
-        cardinalities=[p["cardinality"] for p in config["exp3"]["predictors"]],
+        budgets=SETTINGS.exp3.budgets,
+        cardinalities=SETTINGS.exp3.cardinalities,
     script:
         "../../scripts/plot_exp3_allocations.py"

@@ -6,7 +6,7 @@
 
 from embedalloc.study.heart.patients import SOURCES
 
-HEART = in_project(config["heart"]["data"])
+HEART = in_project(SETTINGS.heart.data)
 
 
 rule prepare_heart:
@@ -26,7 +26,7 @@ rule prepare_heart:
     localrule: True
     params:
         code=code_of("prepare_heart"),
-        cholesterol_zero_is_missing=config["heart"]["cholesterol_zero_is_missing"],
+        cholesterol_zero_is_missing=SETTINGS.heart.cholesterol_zero_is_missing,
     script:
         "../../scripts/prepare_heart.py"
 
@@ -61,7 +61,9 @@ rule train_heart:
         "results/timings/train_heart/{block}.tsv"
     params:
         code=code_of("train_heart"),
-        cell=lambda wildcards: heart_cell(config, int(wildcards.block)),
+        cell=lambda wildcards: SETTINGS.heart.cell(
+            SETTINGS.seed, SETTINGS.heart.block(int(wildcards.block))
+        ).plain(),
     script:
         "../../scripts/train_heart.py"
 
@@ -79,7 +81,9 @@ rule select_heart:
         "results/timings/select_heart/{block}.tsv"
     params:
         code=code_of("select_heart"),
-        cell=lambda wildcards: heart_folds_cell(config, int(wildcards.block)),
+        cell=lambda wildcards: SETTINGS.heart.folds_cell(
+            SETTINGS.seed, SETTINGS.heart.fold_block(int(wildcards.block))
+        ).plain(),
     script:
         "../../scripts/select_heart.py"
 
@@ -89,15 +93,11 @@ rule score_heart:
     input:
         trained=expand(
             "results/heart/trained/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         splits=expand(
             "results/heart/splits/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         patients="results/heart/patients.parquet",
     output:
@@ -109,7 +109,7 @@ rule score_heart:
         "results/timings/score_heart.tsv"
     params:
         code=code_of("score_heart"),
-        seed=config["seed"],
+        seed=SETTINGS.seed,
     script:
         "../../scripts/score_heart.py"
 
@@ -130,8 +130,8 @@ rule time_heart:
     threads: workflow.resource_settings.cores or 1
     params:
         code=code_of("time_heart"),
-        cell=heart_cell(config, 0),
-        timed_epochs=config["heart"]["timed_epochs"],
+        cell=SETTINGS.heart.cell(SETTINGS.seed, SETTINGS.heart.block(0)).plain(),
+        timed_epochs=SETTINGS.heart.timed_epochs,
     script:
         "../../scripts/time_heart.py"
 
@@ -143,21 +143,15 @@ rule tabulate_heart:
         times="results/heart/times.parquet",
         splits=expand(
             "results/heart/splits/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         folds=expand(
             "results/heart/folds/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["fold_splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.fold_blocks,
         ),
     output:
         multiext("figures/table1", ".parquet", ".csv", ".tex"),
@@ -181,7 +175,7 @@ rule tabulate_heart:
     localrule: True
     params:
         code=code_of("tabulate_heart"),
-        seed=config["seed"],
+        seed=SETTINGS.seed,
     script:
         "../../scripts/tabulate_heart.py"
 
@@ -205,7 +199,7 @@ rule audit_table1:
     localrule: True
     params:
         code=code_of("audit_table1"),
-        largest_test_set=config["audit"]["largest_test_set"],
+        largest_test_set=SETTINGS.audit.largest_test_set,
     script:
         "../../scripts/audit_table1.py"
 
@@ -216,9 +210,7 @@ rule plot_final_allocation:
         scores="results/heart/scores.parquet",
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
     output:
         pdf=report(
@@ -290,9 +282,7 @@ rule plot_heart_pilot:
     input:
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
     output:
         pdf=report(

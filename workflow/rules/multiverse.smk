@@ -5,9 +5,8 @@
 #         figures/multiverse.md, multiverse_curves, multiverse_choices, exp3_regret (pdf, png, md)
 
 from embedalloc.study.multiverse.space import read_spaces
-from embedalloc.study.multiverse.cells import exp3_regret_cell, multiverse_cell
-from embedalloc.study.multiverse.cells import multiverse_parts, multiverse_regret_cell
-from embedalloc.study.multiverse.cells import regret_parts
+from embedalloc.study.multiverse.cells import multiverse_cell, multiverse_parts
+from embedalloc.study.multiverse.cells import regret_cell
 
 SPACES = read_spaces(in_project("workflow/multiverse.yaml"))
 
@@ -38,8 +37,8 @@ rule simulate_multiverse:
     params:
         code=code_of("simulate_multiverse"),
         cell=lambda wildcards: multiverse_cell(
-            config, SPACES[wildcards.experiment], int(wildcards.part)
-        ),
+            SETTINGS, SPACES[wildcards.experiment], int(wildcards.part)
+        ).plain(),
     script:
         "../../scripts/simulate_multiverse.py"
 
@@ -64,8 +63,8 @@ rule train_multiverse:
     params:
         code=code_of("train_multiverse"),
         cell=lambda wildcards: multiverse_cell(
-            config, SPACES["heart"], int(wildcards.part)
-        ),
+            SETTINGS, SPACES["heart"], int(wildcards.part)
+        ).plain(),
     script:
         "../../scripts/train_multiverse.py"
 
@@ -80,7 +79,12 @@ rule simulate_exp3_regret:
         "results/timings/simulate_exp3_regret/n{observations}.tsv"
     params:
         code=code_of("simulate_exp3_regret"),
-        cell=lambda wildcards: exp3_regret_cell(config, int(wildcards.observations)),
+        cell=lambda wildcards: SETTINGS.exp3.cell(
+            SETTINGS.seed,
+            int(wildcards.observations),
+            range(SETTINGS.multiverse.regret.replications),
+            sorted(SETTINGS.exp3.budgets),
+        ).plain(),
     script:
         "../../scripts/simulate_exp3_regret.py"
 
@@ -97,9 +101,9 @@ rule simulate_multiverse_regret:
         "results/timings/simulate_multiverse_regret/{part}.tsv"
     params:
         code=code_of("simulate_multiverse_regret"),
-        cell=lambda wildcards: multiverse_regret_cell(
-            config, SPACES["exp3"], int(wildcards.part)
-        ),
+        cell=lambda wildcards: regret_cell(
+            SETTINGS, SPACES["exp3"], int(wildcards.part)
+        ).plain(),
     script:
         "../../scripts/simulate_multiverse_regret.py"
 
@@ -110,7 +114,7 @@ rule judge_multiverse:
         outcomes=[
             f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
             for space in SPACES.values()
-            for part in multiverse_parts(config, space)
+            for part in multiverse_parts(SETTINGS, space)
         ],
         choices=in_project("workflow/multiverse.yaml"),
         ledger=in_project("workflow/claims.yaml"),
@@ -125,7 +129,7 @@ rule judge_multiverse:
     localrule: True
     params:
         code=code_of("judge_multiverse"),
-        seed=config["seed"],
+        seed=SETTINGS.seed,
     script:
         "../../scripts/judge_multiverse.py"
 
@@ -136,7 +140,7 @@ rule plot_multiverse_curves:
         outcomes=[
             f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
             for space in SPACES.values()
-            for part in multiverse_parts(config, space)
+            for part in multiverse_parts(SETTINGS, space)
         ],
         shares="results/multiverse/shares.parquet",
         ledger=in_project("workflow/claims.yaml"),
@@ -187,13 +191,11 @@ rule tabulate_exp3_regret:
     input:
         regret=expand(
             "results/exp3_regret/n{observations}.parquet",
-            observations=sorted(
-                {config["exp3"]["budget_observations"]}
-                | {*config["exp3"]["curve_observations"]}
-            ),
+            observations=SETTINGS.exp3.observations,
         ),
         draws=expand(
-            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+            "results/multiverse/regret{part}.parquet",
+            part=SETTINGS.multiverse.regret_parts,
         ),
     output:
         page="figures/exp3_regret.md",
@@ -204,7 +206,7 @@ rule tabulate_exp3_regret:
     localrule: True
     params:
         code=code_of("tabulate_exp3_regret"),
-        budget_observations=config["exp3"]["budget_observations"],
+        budget_observations=SETTINGS.exp3.budget_observations,
     script:
         "../../scripts/tabulate_exp3_regret.py"
 
@@ -214,13 +216,11 @@ rule plot_exp3_regret:
     input:
         regret=expand(
             "results/exp3_regret/n{observations}.parquet",
-            observations=sorted(
-                {config["exp3"]["budget_observations"]}
-                | {*config["exp3"]["curve_observations"]}
-            ),
+            observations=SETTINGS.exp3.observations,
         ),
         draws=expand(
-            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+            "results/multiverse/regret{part}.parquet",
+            part=SETTINGS.multiverse.regret_parts,
         ),
     output:
         pdf=report(
@@ -237,6 +237,6 @@ rule plot_exp3_regret:
     localrule: True
     params:
         code=code_of("plot_exp3_regret"),
-        budget_observations=config["exp3"]["budget_observations"],
+        budget_observations=SETTINGS.exp3.budget_observations,
     script:
         "../../scripts/plot_exp3_regret.py"

@@ -26,7 +26,7 @@ rule simulate_theory_approximation:
         "results/timings/simulate_theory_approximation.tsv"
     params:
         code=code_of("simulate_theory_approximation"),
-        cell=theory_cell(config, "approximation"),
+        cell=SETTINGS.theory.approximation.cell(SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_approximation.py"
 
@@ -65,7 +65,7 @@ rule simulate_theory_alternating:
         "results/timings/simulate_theory_alternating.tsv"
     params:
         code=code_of("simulate_theory_alternating"),
-        cell=theory_cell(config, "alternating"),
+        cell=SETTINGS.theory.alternating.cell(SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_alternating.py"
 
@@ -90,7 +90,7 @@ rule plot_theory_alternating:
     localrule: True
     params:
         code=code_of("plot_theory_alternating"),
-        tolerance=config["theory"]["alternating"]["tolerance"],
+        tolerance=SETTINGS.theory.alternating.tolerance,
     script:
         "../../scripts/plot_theory_alternating.py"
 
@@ -106,7 +106,7 @@ rule simulate_theory_generalisation:
         "results/timings/simulate_theory_generalisation.tsv"
     params:
         code=code_of("simulate_theory_generalisation"),
-        cell=theory_cell(config, "generalisation"),
+        cell=SETTINGS.theory.generalisation.cell(SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_generalisation.py"
 
@@ -146,7 +146,7 @@ rule simulate_theory_allocation:
         "results/timings/simulate_theory_allocation.tsv"
     params:
         code=code_of("simulate_theory_allocation"),
-        cell=theory_cell(config, "allocation"),
+        cell=SETTINGS.allocation_cell().plain(),
     script:
         "../../scripts/simulate_theory_allocation.py"
 
@@ -171,7 +171,7 @@ rule plot_theory_allocation:
     localrule: True
     params:
         code=code_of("plot_theory_allocation"),
-        predictors=config["exp3"]["predictors"],
-        budgets=config["exp3"]["budgets"],
+        predictors=[each.plain() for each in SETTINGS.exp3.predictors],
+        budgets=SETTINGS.exp3.budgets,
     script:
         "../../scripts/plot_theory_allocation.py"

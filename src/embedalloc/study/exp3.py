@@ -19,6 +19,7 @@ from embedalloc.rules import Leftover, proportional_dimensions
 from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit
 from embedalloc.streams import stream
 from embedalloc.study.exp3_sample import Replication, draw_samples, summarised
+from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model, SpectralMass
 from embedalloc.study.workflow.tables import Column, Contract
 
 #: The paper's four rules, proposed first.
@@ -60,43 +61,30 @@ PREDICTORS = Contract(
 )
 
 
-def simulate(
-    settings: Mapping[str, Any],
-    *,
-    seed: int,
-    observations: int,
-    budgets: Sequence[int],
-    first: int,
-    last: int,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return performance and predictor rows for replications first … last − 1 of one n.
+def simulate(cell: Exp3Cell) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return performance and predictor rows for some replications of one sample size.
 
     Neither budget nor rule is part of the random stream: all rules at all budgets face the same
     data.
     """
-    problems = [budget_problem(settings, budget) for budget in budgets]
+    problems = [budget_problem(cell.settings, budget) for budget in cell.budgets]
     blind = [(problem, blind_allocations(problem)) for problem in problems]
     frames = [
-        _simulate_some(settings, seed, observations, blind, range(start, min(start + STACK, last)))
-        for start in range(first, last, STACK)
+        _simulate_some(cell, blind, range(start, min(start + STACK, cell.last)))
+        for start in range(cell.first, cell.last, STACK)
     ]
     performance, predictors = zip(*frames, strict=True)
     return pd.concat(performance, ignore_index=True), pd.concat(predictors, ignore_index=True)
 
 
 def _simulate_some(
-    settings: Mapping[str, Any],
-    seed: int,
-    observations: int,
-    blind: Sequence[tuple[BudgetProblem, Choice]],
-    replications: range,
+    cell: Exp3Cell, blind: Sequence[tuple[BudgetProblem, Choice]], replications: range
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the rows of a few replications, whose read-outs are solved together."""
-    rngs = [stream(seed, "exp3", observations, replication) for replication in replications]
+    settings, observations = cell.settings, cell.observations
+    rngs = [stream(cell.seed, "exp3", observations, replication) for replication in replications]
     drawn = [summarised(sample, settings) for sample in draw_samples(settings, observations, rngs)]
-    about = [
-        predictor_rows(one, settings["coefficient_fit"], settings["spectral_mass"]) for one in drawn
-    ]
+    about = [predictor_rows(one, settings.coefficient_fit, settings.spectral_mass) for one in drawn]
     chosen = [
         {
             (problem.budget, *key): dimensions
@@ -107,10 +95,10 @@ def _simulate_some(
     ]
     # Equal allocations are evaluated once.
     different = [sorted(set(choices.values())) for choices in chosen]
-    errors = evaluate_each(drawn, different, settings["ridge"])
-    sizes = [predictor["cardinality"] for predictor in settings["predictors"]]
+    errors = evaluate_each(drawn, different, settings.ridge)
     performance = [
-        _performance_rows(*each, sizes) for each in zip(chosen, different, errors, strict=True)
+        _performance_rows(*each, settings.cardinalities)
+        for each in zip(chosen, different, errors, strict=True)
     ]
     return (
         _framed(performance, observations, replications),
@@ -118,7 +106,9 @@ def _simulate_some(
     )
 
 
-def predictor_rows(drawn: Replication, method: FitMethod, mass: str) -> list[dict[str, Any]]:
+def predictor_rows(
+    drawn: Replication, method: FitMethod, mass: SpectralMass
+) -> list[dict[str, Any]]:
     """Return what the informed rules know of each predictor: fitted coefficient and mass."""
     rows = []
     for j, (tails, score) in enumerate(zip(drawn.tails, drawn.scores, strict=True), start=1):
@@ -134,7 +124,7 @@ def predictor_rows(drawn: Replication, method: FitMethod, mass: str) -> list[dic
     return rows
 
 
-def mass_of(tails: Floats, cardinality: int, mass: str) -> float:
+def mass_of(tails: Floats, cardinality: int, mass: SpectralMass) -> float:
     """Return a predictor's spectral mass from its tails, by one of its definitions.
 
     The sum of the squared singular values, the sum of the singular values, or the squares per
@@ -146,13 +136,11 @@ def mass_of(tails: Floats, cardinality: int, mass: str) -> float:
     return squares / cardinality if mass == "squares_per_category" else squares
 
 
-def budget_problem(settings: Mapping[str, Any], budget: int) -> BudgetProblem:
+def budget_problem(settings: Exp3Model, budget: int) -> BudgetProblem:
     """Return the problem that all rules solve at one budget; d_j ≤ r_j."""
     # NOTE[PAPER] rank-cap-exp3: no rule may use more dimensions than Û_j has.
-    predictors = settings["predictors"]
-    sizes = [predictor["cardinality"] for predictor in predictors]
-    caps = [predictor["latent_rank"] for predictor in predictors]
-    return build_problem(sizes, budget, maximum=caps)
+    caps = [predictor.latent_rank for predictor in settings.predictors]
+    return build_problem(settings.cardinalities, budget, maximum=caps)
 
 
 def blind_allocations(problem: BudgetProblem) -> Choice:

@@ -3,9 +3,8 @@
 All predictors are decomposed once and all features enter one Gram matrix.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from embedalloc.study.latent import (
     response_weights,
     singular_value_law,
 )
+from embedalloc.study.settings.exp3 import Exp3Model
 
 
 @dataclass(frozen=True)
@@ -96,39 +96,39 @@ class Replication:
 
 
 def draw_replication(
-    settings: Mapping[str, Any], observations: int, rng: np.random.Generator
+    settings: Exp3Model, observations: int, rng: np.random.Generator
 ) -> Replication:
     """Draw one replication and reduce it to what allocation and evaluation need."""
     (sample,) = draw_samples(settings, observations, [rng])
     return summarised(sample, settings)
 
 
-def summarised(sample: Sample, settings: Mapping[str, Any]) -> Replication:
+def summarised(sample: Sample, settings: Exp3Model) -> Replication:
     """Reduce a sample, with beta's weights as the settings say."""
-    return summarise(sample, support=settings["response_support"], decay=settings["response_decay"])
+    return summarise(sample, support=settings.response_support, decay=settings.response_decay)
 
 
 def draw_samples(
-    settings: Mapping[str, Any], observations: int, rngs: Sequence[np.random.Generator]
+    settings: Exp3Model, observations: int, rngs: Sequence[np.random.Generator]
 ) -> Iterator[Sample]:
     """Draw for each generator the predictors, one training sample of y and one test sample."""
     stacks = [
         draw_latents(
             rngs,
-            spectrum=singular_value_law(predictor["spectrum"], predictor["latent_rank"]),
-            cardinality=predictor["cardinality"],
+            spectrum=singular_value_law(predictor.spectrum, predictor.latent_rank),
+            cardinality=predictor.cardinality,
             observations=observations,
-            concentration=settings["concentration"],
-            noise=settings["noise"],
+            concentration=settings.concentration,
+            noise=settings.noise,
         )
-        for predictor in settings["predictors"]
+        for predictor in settings.predictors
     ]
     for i, rng in enumerate(rngs):
         yield _draw_rows(settings, observations, [stack[i] for stack in stacks], rng)
 
 
 def _draw_rows(
-    settings: Mapping[str, Any],
+    settings: Exp3Model,
     observations: int,
     draws: Sequence[LatentDraw],
     rng: np.random.Generator,
@@ -139,9 +139,9 @@ def _draw_rows(
     categories = [
         rng.permutation(np.repeat(np.arange(len(draw.counts)), draw.counts)) for draw in draws
     ]
-    noise = settings["response_noise"]
+    noise = settings.response_noise
     errors = noise * rng.standard_normal(observations)
-    test_size = settings["test_observations"]
+    test_size = settings.test_observations
     test_categories = tuple(
         rng.choice(len(draw.counts), size=test_size, p=draw.probabilities) for draw in draws
     )

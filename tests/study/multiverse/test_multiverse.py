@@ -25,8 +25,7 @@ from embedalloc.study.multiverse.cells import (
     multiverse_cell,
     multiverse_parts,
     multiverse_points,
-    multiverse_regret_cell,
-    regret_parts,
+    regret_cell,
 )
 from embedalloc.study.multiverse.heart import (
     resampled_findings,
@@ -34,7 +33,12 @@ from embedalloc.study.multiverse.heart import (
     score_splits,
     share_of_same_outcomes,
 )
-from embedalloc.study.multiverse.runs import REGRET, regret_of_points, run_points
+from embedalloc.study.multiverse.runs import (
+    REGRET,
+    ExperimentCell,
+    regret_of_points,
+    run_points,
+)
 from embedalloc.study.multiverse.summary import (
     EFFECTS,
     SHARES,
@@ -46,11 +50,15 @@ from embedalloc.study.multiverse.summary import (
     variance_share,
     wilson,
 )
-from embedalloc.study.workflow.cells import claims_cell, exp2_cell, heart_cell
-from embedalloc.study.workflow.config import check_config
-from tests.places import ROOT, read_config
+from embedalloc.study.settings.configuration import read_configuration
+from embedalloc.study.settings.exp1 import Exp1Choices
+from embedalloc.study.settings.exp2 import Exp2Choices
+from embedalloc.study.settings.exp3 import Exp3Choices
+from embedalloc.study.settings.heart import HeartChoices
+from tests.places import ROOT, changed, read_config, read_settings
 
 CONFIG = read_config()
+SETTINGS = read_settings()
 SPACES = mv.read_spaces(ROOT / "workflow/multiverse.yaml")
 CLAIMS = {claim.id: claim for claim in read_ledger(ROOT / "workflow/claims.yaml")}
 DATA = ROOT / "workflow/resources/heart_disease"
@@ -64,17 +72,18 @@ EXPERIMENTS = ("exp1", "exp2", "exp3", "heart")
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_default_setting_is_the_configuration(name):
     space = SPACES[name]
-    assert space.block(CONFIG[name], space.default) == CONFIG[name]
+    block = getattr(SETTINGS, name)
+    assert space.block(block, space.default) == block
     assert space.changes(space.default) == []
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_every_single_change_but_a_reading_changes_the_configuration(name):
-    space = SPACES[name]
+    space, block = SPACES[name], getattr(SETTINGS, name)
     for setting in space.singles():
-        (changed,) = space.changes(setting)
-        is_reading = next(c.reading for c in space.choices if c.name == changed)
-        assert (space.block(CONFIG[name], setting) == CONFIG[name]) == is_reading
+        (change,) = space.changes(setting)
+        is_reading = next(c.reading for c in space.choices if c.name == change)
+        assert (space.block(block, setting) == block) == is_reading
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -91,10 +100,11 @@ def test_every_single_change_is_a_valid_configuration():
     """Changes of different experiments do not meet, so they are checked together."""
     singles = [[(name, s) for s in SPACES[name].singles()] for name in EXPERIMENTS]
     for together in itertools.zip_longest(*singles):
-        changed = {
-            each[0]: SPACES[each[0]].block(CONFIG[each[0]], each[1]) for each in together if each
+        blocks = {
+            name: SPACES[name].block(getattr(SETTINGS, name), setting).plain()
+            for name, setting in filter(None, together)
         }
-        check_config(CONFIG | changed, ROOT / "workflow/schemas/config.schema.yaml")
+        read_configuration(CONFIG | blocks)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -129,17 +139,33 @@ def test_more_draws_only_add_points():
 
 def test_jobs_take_every_point_once():
     for space in SPACES.values():
-        cells = [multiverse_cell(CONFIG, space, part) for part in multiverse_parts(CONFIG, space)]
-        taken = [mv.Point(**point) for cell in cells for point in cell["points"]]
-        assert taken == multiverse_points(CONFIG, space)
-    cells = [multiverse_regret_cell(CONFIG, SPACES["exp3"], p) for p in regret_parts(CONFIG)]
-    numbers = [point["number"] for cell in cells for point in cell["points"]]
-    assert numbers == list(range(CONFIG["multiverse"]["exp3"]["draws"]))
-    twice = CONFIG | {"multiverse": CONFIG["multiverse"] | {"scale": 2}}
-    assert (
-        len(multiverse_points(twice, SPACES["exp2"]))
-        == len(multiverse_points(CONFIG, SPACES["exp2"])) + CONFIG["multiverse"]["exp2"]["draws"]
-    )
+        parts = multiverse_parts(SETTINGS, space)
+        cells = [multiverse_cell(SETTINGS, space, part) for part in parts]
+        assert [p for cell in cells for p in cell.points] == multiverse_points(SETTINGS, space)
+    regret_parts = SETTINGS.multiverse.regret_parts
+    cells = [regret_cell(SETTINGS, SPACES["exp3"], part) for part in regret_parts]
+    numbers = [point.number for cell in cells for point in cell.points]
+    assert numbers == list(range(SETTINGS.multiverse.exp3.draws))
+    multiverse = SETTINGS.multiverse.plain() | {"scale": 2}
+    twice = changed(SETTINGS, multiverse=multiverse)
+    more, fewer = (len(multiverse_points(each, SPACES["exp2"])) for each in (twice, SETTINGS))
+    assert more == fewer + SETTINGS.multiverse.exp2.draws
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("exp1", Exp1Choices), ("exp2", Exp2Choices), ("exp3", Exp3Choices),
+                       ("heart", HeartChoices)],
+)  # fmt: skip
+def test_a_cell_is_rebuilt_from_plain_data_and_holds_what_its_points_look_at(name, kind):
+    cell = multiverse_cell(SETTINGS, SPACES[name], 0)
+    again = mv.PointsCell[kind].model_validate(json.loads(json.dumps(cell.plain())))
+    assert type(again.block) is kind
+    assert again.plain() == cell.plain()
+    assert [mv.written(p.setting) for p in again.points] == [
+        mv.written(p.setting) for p in cell.points
+    ]
+    if name != "heart":
+        assert type(ExperimentCell.model_validate(cell.plain()).block) is kind
 
 
 def test_mistakes_in_the_space_are_named(tmp_path):
@@ -154,7 +180,13 @@ def test_mistakes_in_the_space_are_named(tmp_path):
     )
     space = mv.read_spaces(path)["exp1"]
     with pytest.raises(mv.SpaceError, match=r"exp1\.b: the configuration has no 'b'"):
-        space.block({"c": 1}, space.default)
+        space.block(SETTINGS.exp1, space.default)
+    path.write_text(
+        "exp1: {claims: [], choices: {a: {asks: x, default: 2, key: noise, values: [2, loud]}}}"
+    )
+    space = mv.read_spaces(path)["exp1"]
+    with pytest.raises(mv.SpaceError, match=r"exp1\.noise: 'loud' must be a number \(standard"):
+        space.block(SETTINGS.exp1, {"a": "loud"})
     with pytest.raises(mv.SpaceError, match="exp1-error-falls: no choice says which"):
         mv.reading_of(CLAIMS["exp1-error-falls"], ["refit"])
 
@@ -179,16 +211,23 @@ def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     }  # fmt: skip
     grids = yaml.safe_load((ROOT / "workflow/multiverse.yaml").read_text())["exp2"]["choices"]
     config["exp2"] |= grids["grid"]["options"][point.setting["grid"]]
-    block = config["exp2"]
+    settings = read_configuration(config)
+    block = settings.exp2
     profiles = pd.concat(
-        exp2.simulate(**exp2_cell(config, n, part))
-        for n in {*block["panel_observations"], *block["curve_observations"]}
+        exp2.simulate(block.cell(settings.seed, n, block.part(part)))
+        for n in {*block.panel_observations, *block.curve_observations}
         for part in (0, 1)
     )
-    bootstrap = Bootstrap(stream(config["seed"], "claims", "exp2"), 100)
-    found = exp2_findings(profiles, **claims_cell(config)["exp2"], bootstrap=bootstrap)
+    bootstrap = Bootstrap(stream(settings.seed, "claims", "exp2"), 100)
+    about = settings.claims_cell().exp2
+    found = exp2_findings(
+        profiles,
+        panels=about.panel_observations,
+        sizes=about.curve_observations,
+        bootstrap=bootstrap,
+    )
     judged = judge([CLAIMS[name] for name in found], found).set_index(["claim", "reading"])
-    rows = run_points(space, [point], CLAIMS, block=CONFIG["exp2"], **SIX)
+    rows = run_points(space, [point], CLAIMS, block=SETTINGS.exp2, **SIX)
     mv.OUTCOMES.check(rows, "outcomes")
     for row in rows.to_dict("records"):
         expected = judged.loc[(row["claim"], CLAIMS[row["claim"]].readings[row["reading"]])]
@@ -204,7 +243,7 @@ def test_points_run_with_every_reading(name):
         for i, setting in enumerate(space.singles())
         if any(c.reading for c in space.choices if c.name in space.changes(setting))
     ]
-    rows = run_points(space, chosen, CLAIMS, block=CONFIG[name], **SIX)
+    rows = run_points(space, chosen, CLAIMS, block=getattr(SETTINGS, name), **SIX)
     mv.OUTCOMES.check(rows, "outcomes")
     assert len(rows) == len(chosen) * len(space.claims)
 
@@ -253,7 +292,7 @@ def test_a_point_that_grew_is_the_same_as_one_that_was_large_at_once(name, monke
     monkeypatch.setattr(mv, "SETTLED", 1.1)
     space = SPACES[name]
     point = mv.Point("draw", 0, 0, 7, space.draw(7, 0))
-    block = CONFIG[name]
+    block = getattr(SETTINGS, name)
     grown = run_points(space, [point], CLAIMS, block=block, replications=4, at_most=6, resamples=50)
     at_once = run_points(
         space, [point], CLAIMS, block=block, replications=6, at_most=6, resamples=50
@@ -328,7 +367,7 @@ def test_regret_of_draws():
     space = SPACES["exp3"]
     chosen = [p for p in mv.points(space, 2, pairs=False, draws=2, repeated=0)
               if p.kind == "draw"]  # fmt: skip
-    block = CONFIG["exp3"] | {"budgets": [300, 1000]}
+    block = changed(SETTINGS.exp3, budgets=[300, 1000])
     frame = regret_of_points(space, chosen, block=block, replications=2)
     REGRET.check(frame, "regret")
     assert (frame[frame["budget"] == 300]["excess"] == 0).all()  # one allocation only

@@ -16,6 +16,7 @@ from embedalloc.study.claims.finding import (
     undecidable,
     worst,
 )
+from embedalloc.study.settings.common import Spectrum
 
 _ERRORS = {"population": "population_tail", "estimated": "reconstruction_error"}
 _PREDICTIONS = {"refit": "predictive_error_refit", "known": "predictive_error_known"}
@@ -26,7 +27,7 @@ def exp1_findings(
     profiles: pd.DataFrame,
     fits: pd.DataFrame,
     *,
-    designs: Mapping[str, Mapping[str, Any]],
+    designs: Mapping[str, Spectrum],
     bootstrap: Bootstrap,
 ) -> dict[str, dict[str, Finding]]:
     """Return the findings of every claim on Experiment 1, by claim and reading.
@@ -44,7 +45,7 @@ def exp1_findings(
         column: by_cell(profiles, "design", column)
         for column in (*_ERRORS.values(), *_PREDICTIONS.values(), "empirical_tail")
     }
-    exponential = [name for name, law in designs.items() if law["decay"] == "exponential"]
+    exponential = [name for name, law in designs.items() if law.decay == "exponential"]
     r_squared: Samples = {
         design: rows[["r_squared"]].to_numpy() for design, rows in fits.groupby("design")
     }

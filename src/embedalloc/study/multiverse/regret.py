@@ -26,6 +26,7 @@ from embedalloc.study.exp3 import (
     predictor_rows,
 )
 from embedalloc.study.exp3_sample import Replication, draw_replication
+from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
 from embedalloc.study.workflow.tables import Column, Contract
 
 #: The paper's four rules, its rivals with the leftover spent, then rules beyond the paper.
@@ -61,23 +62,16 @@ REGRET = Contract(
 )
 
 
-def simulate(
-    settings: Mapping[str, Any],
-    *,
-    seed: int,
-    observations: int,
-    budgets: Sequence[int],
-    first: int,
-    last: int,
-) -> pd.DataFrame:
+def simulate(cell: Exp3Cell) -> pd.DataFrame:
     """Return one row per replication, budget and rule, on the draws of Experiment 3 itself."""
-    problems = [budget_problem(settings, budget) for budget in budgets]
+    settings, observations = cell.settings, cell.observations
+    problems = [budget_problem(settings, budget) for budget in cell.budgets]
     blind = [blind_allocations(problem) for problem in problems]
     frames = []
-    for replication in range(first, last):
-        rng = stream(seed, "exp3", observations, replication)
+    for replication in range(cell.first, cell.last):
+        rng = stream(cell.seed, "exp3", observations, replication)
         drawn = draw_replication(settings, observations, rng)
-        allocations, risks = all_risks(drawn, settings["ridge"])
+        allocations, risks = all_risks(drawn, settings.ridge)
         costs = allocations @ np.array([len(score) for score in drawn.scores])
         place = {tuple(row): i for i, row in enumerate(allocations.tolist())}
         rules = RuleBook(drawn, settings)
@@ -162,13 +156,13 @@ def _risks(drawn: Replication, weights: Floats) -> Floats:
 class RuleBook:
     """What every rule knows of one replication, and what it chooses at a budget."""
 
-    def __init__(self, drawn: Replication, settings: Mapping[str, Any]) -> None:
+    def __init__(self, drawn: Replication, settings: Exp3Model) -> None:
         self.sizes = [len(score) for score in drawn.scores]
         self.caps = [score.shape[1] for score in drawn.scores]
-        method = settings["coefficient_fit"]
-        self.about = predictor_rows(drawn, method, settings["spectral_mass"])
+        method = settings.coefficient_fit
+        self.about = predictor_rows(drawn, method, settings.spectral_mass)
         signal = [
-            np.maximum(-np.diff(tails**2) - settings["noise"] ** 2 * inverse, 0.0)
+            np.maximum(-np.diff(tails**2) - settings.noise**2 * inverse, 0.0)
             for tails, inverse in zip(drawn.tails, drawn.inverse_counts, strict=True)
         ]
         self.corrected = [

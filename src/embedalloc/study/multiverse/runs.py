@@ -5,7 +5,7 @@ simulated, and the claims' own functions and thresholds decide. Only the number 
 differs: it grows until the outcomes are settled.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -20,6 +20,7 @@ from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.multiverse import regret as exp3_regret
 from embedalloc.study.multiverse.space import (
     Point,
+    PointsCell,
     Space,
     followed,
     outcome_frame,
@@ -27,8 +28,16 @@ from embedalloc.study.multiverse.space import (
     until_settled,
     written,
 )
-from embedalloc.study.workflow.cells import claims_settings, exp1_cell, exp2_cell, exp3_cell
+from embedalloc.study.settings.common import share_of_job
+from embedalloc.study.settings.exp1 import Exp1Choices
+from embedalloc.study.settings.exp2 import Exp2Choices
+from embedalloc.study.settings.exp3 import Exp3Choices
 from embedalloc.study.workflow.tables import Column, Contract
+
+Block = Exp1Choices | Exp2Choices | Exp3Choices
+#: What one job of these experiments needs.
+ExperimentCell = PointsCell[Block]
+Findings = dict[str, dict[str, Finding]]
 
 REGRET = Contract(
     "multiverse_regret",
@@ -48,7 +57,7 @@ def run_points(
     chosen: Sequence[Point],
     claims: Mapping[str, Claim],
     *,
-    block: Mapping[str, Any],
+    block: Block,
     replications: int,
     at_most: int,
     resamples: int,
@@ -77,92 +86,79 @@ def run_point(
     point: Point,
     claims: Mapping[str, Claim],
     *,
-    block: Mapping[str, Any],
+    block: Block,
     replications: int,
     at_most: int,
     resamples: int,
 ) -> list[dict[str, Any]]:
     """Return the outcome rows of one point; see `run_points`."""
-    simulate, findings_of = EXPERIMENTS[space.experiment]
     most = point.most(replications, at_most)
-    config = point_config(space, point, block, most, replications)
+    changed = space.block(block, point.setting)
     readings = space.readings(point.setting)
-    settings = claims_settings(space.experiment, config[space.experiment])
+
+    def simulate(part: int) -> tuple[pd.DataFrame, ...]:
+        return simulate_part(changed, point.seed, share_of_job(part, most, replications), readings)
 
     def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
         bootstrap = Bootstrap(stream(point.seed, "claims", space.experiment), resamples)
-        findings = findings_of(*tables, **settings, bootstrap=bootstrap)
-        found = followed(space, point, claims, findings)
+        found = followed(space, point, claims, find(changed, tables, bootstrap))
         steadiness = {name: claims[name].steadiness(each) for name, (_, each) in found.items()}
         return outcome_rows(space, point, claims, found, steadiness, count)
 
-    return until_settled(lambda part: simulate(config, part, readings), decide, replications, most)
+    return until_settled(simulate, decide, replications, most)
 
 
-def point_config(
-    space: Space, point: Point, block: Mapping[str, Any], replications: int, per_part: int
-) -> dict[str, Any]:
-    """Return the configuration of a point: its seed and its experiment's block."""
-    size = {"replications": replications, "replications_per_job": per_part}
-    return {
-        "seed": point.seed,
-        space.experiment: space.block(block, point.setting) | size,
-    }
-
-
-def simulate_exp1(
-    config: Mapping[str, Any], part: int, readings: Sequence[str]
+def simulate_part(
+    block: Block, seed: int, replications: range, readings: Sequence[str]
 ) -> tuple[pd.DataFrame, ...]:
-    """Return profiles and fits of one part of Experiment 1."""
-    frames = [exp1.simulate(**exp1_cell(config, each, part)) for each in config["exp1"]["designs"]]
-    profiles, fits = zip(*frames, strict=True)
-    return pd.concat(profiles), pd.concat(fits)
-
-
-def simulate_exp2(
-    config: Mapping[str, Any], part: int, readings: Sequence[str]
-) -> tuple[pd.DataFrame, ...]:
-    """Return the profiles of one part of Experiment 2."""
-    block = config["exp2"]
-    sizes = sorted({*block["panel_observations"], *block["curve_observations"]})
-    return (pd.concat([exp2.simulate(**exp2_cell(config, n, part)) for n in sizes]),)
-
-
-def simulate_exp3(
-    config: Mapping[str, Any], part: int, readings: Sequence[str]
-) -> tuple[pd.DataFrame, ...]:
-    """Return the performance of one part of Experiment 3, with the read-out refitted or known."""
-    block = config["exp3"]
-    sizes = sorted({block["budget_observations"], *block["curve_observations"]})
-    performance = pd.concat([exp3.simulate(**exp3_cell(config, n, part))[0] for n in sizes])
+    """Return the tables of an experiment that its claims are decided from."""
+    if isinstance(block, Exp1Choices):
+        cells = [block.cell(seed, design, replications) for design in block.designs]
+        profiles, fits = zip(*map(exp1.simulate, cells), strict=True)
+        return pd.concat(profiles), pd.concat(fits)
+    if isinstance(block, Exp2Choices):
+        sizes = block.observations
+        return (pd.concat([exp2.simulate(block.cell(seed, n, replications)) for n in sizes]),)
+    sizes = block.observations
+    performance = pd.concat([exp3.simulate(block.cell(seed, n, replications))[0] for n in sizes])
     if "known" in readings:
         performance = performance.assign(risk=performance["risk_known"])
     return (performance,)
 
 
-#: How an experiment is simulated, and the function that finds what its claims say of the tables.
-EXPERIMENTS: Mapping[
-    str,
-    tuple[
-        Callable[[Mapping[str, Any], int, Sequence[str]], tuple[pd.DataFrame, ...]],
-        Callable[..., dict[str, dict[str, Finding]]],
-    ],
-] = {
-    "exp1": (simulate_exp1, exp1_findings),
-    "exp2": (simulate_exp2, exp2_findings),
-    "exp3": (simulate_exp3, exp3_findings),
-}
+def find(block: Block, tables: Sequence[pd.DataFrame], bootstrap: Bootstrap) -> Findings:
+    """Return what the claims on an experiment say of its tables."""
+    if isinstance(block, Exp1Choices):
+        return exp1_findings(*tables, designs=block.designs, bootstrap=bootstrap)
+    if isinstance(block, Exp2Choices):
+        return exp2_findings(
+            *tables,
+            panels=block.panel_observations,
+            sizes=block.curve_observations,
+            bootstrap=bootstrap,
+        )
+    return exp3_findings(
+        *tables,
+        budgets=block.budgets,
+        budget_observations=block.budget_observations,
+        sizes=block.curve_observations,
+        curve_budget=block.curve_budget,
+        categories=sum(block.cardinalities),
+        bootstrap=bootstrap,
+    )
 
 
 def regret_of_points(
-    space: Space, chosen: Sequence[Point], *, block: Mapping[str, Any], replications: int
+    space: Space, chosen: Sequence[Point], *, block: Exp3Choices, replications: int
 ) -> pd.DataFrame:
     """Return the mean excess of every rule over the oracle, by draw of Experiment 3 and budget."""
     frames = []
     for point in chosen:
-        config = point_config(space, point, block, replications, replications)
-        cell = exp3_cell(config, config["exp3"]["budget_observations"], 0)
-        rows = exp3_regret.simulate(**(cell | {"budgets": config["exp3"]["budgets"]}))
+        changed = space.block(block, point.setting)
+        observations, budgets = changed.budget_observations, changed.budgets
+        rows = exp3_regret.simulate(
+            changed.cell(point.seed, observations, range(replications), budgets)
+        )
         means = rows.groupby(["budget", "allocation_rule"], sort=False)["excess"].mean()
         frames.append(
             means.reset_index().assign(number=point.number, setting=written(point.setting))

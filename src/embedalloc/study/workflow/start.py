@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from embedalloc.study.workflow.cells import in_order
-from embedalloc.study.workflow.config import ConfigError, check_config
+from embedalloc.study.settings.configuration import Configuration, read_configuration
+from embedalloc.study.settings.words import ConfigError
 from embedalloc.study.workflow.dependencies import PROJECT
 from embedalloc.study.workflow.job import WORKFLOW
 
@@ -18,20 +18,19 @@ from embedalloc.study.workflow.job import WORKFLOW
 _held: list[int] = []
 
 
-def prepare(workflow: Any, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the configuration and the folders, set what all runs share, return the configuration.
+def prepare(workflow: Any, config: Mapping[str, Any]) -> Configuration:
+    """Check the configuration and the folders, set what all runs share, return the settings.
 
     Raises a `ConfigError` that says what to change.
     """
     use_own_code(Path(workflow.basedir))
-    check_config(config, f"{workflow.basedir}/workflow/schemas/config.schema.yaml")
+    settings = read_configuration(config)
     for folder in ("results", "figures"):
         check_folder(Path(folder))
     os.environ[WORKFLOW] = str(os.getpid())
     if workflow.is_main_process:
         forget_stale_locks(Path(".snakemake"))
-    ordered: dict[str, Any] = in_order(config)
-    return ordered
+    return settings
 
 
 def use_own_code(project: Path) -> None:

@@ -1,7 +1,7 @@
 """One look for all figures: sizes, fonts, colours, and curves with their bands."""
 
 import errno
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.workflow.files import whole_file
 
 FONT = "DejaVu Sans"
@@ -127,13 +128,12 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int, title: str) -> Non
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=title)
 
 
-def spectrum_label(law: Mapping[str, Any]) -> str:
+def spectrum_label(law: Spectrum) -> str:
     """Return a decay law as a formula for titles."""
-    if law["decay"] == "polynomial":
-        return rf"$\sigma_k = {law['scale']:g}\,k^{{-{law['rate']:g}}}$"
-    offset = law.get("offset", 0)
-    steps = f"(k-{offset:g})" if offset else r"\,k"
-    return rf"$\sigma_k = {law['scale']:g}\,e^{{-{law['rate']:g}{steps}}}$"
+    if law.decay == "polynomial":
+        return rf"$\sigma_k = {law.scale:g}\,k^{{-{law.rate:g}}}$"
+    steps = f"(k-{law.offset:g})" if law.offset else r"\,k"
+    return rf"$\sigma_k = {law.scale:g}\,e^{{-{law.rate:g}{steps}}}$"
 
 
 def dimension_ticks(axes: Axes, largest: int) -> None:
