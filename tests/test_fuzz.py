@@ -23,6 +23,8 @@ from embedalloc.study.workflow.tables import TableError, read_table
 from tests.places import PRINTED_TABLE, ROOT, read_config
 from tests.study.heart.test_patients import csv_rows, write_csv
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 CONFIG = read_config()
 HEART = ROOT / "workflow/resources/heart_disease"

@@ -11,6 +11,8 @@ from tests.oracles.report_like import claims_frame, params, sources, write_repor
 from tests.places import ROOT
 from tests.study.page.chromium import chromium, find
 
+pytestmark = pytest.mark.slow  # starts a browser
+
 CLAIMS = claims_frame().drop_duplicates("claim")
 VISIBLE = "[...document.querySelectorAll('details.claim')].filter((c) => c.checkVisibility())"
 OPEN_ALL = "document.querySelectorAll('details').forEach((d) => { d.open = true; })"

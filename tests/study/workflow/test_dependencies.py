@@ -46,6 +46,7 @@ for script in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow  # imports every script
 def test_equal_to_what_python_really_loads():
     """The modules found in the text are those that the imports load and that do something."""
     command = [sys.executable, "-c", PROBE, *SCRIPTS]
