@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp1 import FITS, PROFILES
+from embedalloc.study.exp1_looks import spectrum_label
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
     BLACK,
@@ -21,7 +22,6 @@ from embedalloc.study.workflow.style import (
     new_figure,
     plain_log_ticks,
     save_figure,
-    spectrum_label,
 )
 from embedalloc.study.workflow.tables import read_tables
 

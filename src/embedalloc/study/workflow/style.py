@@ -1,7 +1,7 @@
 """One look for all figures: sizes, fonts, colours, and curves with their bands."""
 
 import errno
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,15 +125,6 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int, title: str) -> Non
     """Put the legend of one panel below all panels, which share their curves."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=title)
-
-
-def spectrum_label(law: Mapping[str, Any]) -> str:
-    """Return a decay law as a formula for titles."""
-    if law["decay"] == "polynomial":
-        return rf"$\sigma_k = {law['scale']:g}\,k^{{-{law['rate']:g}}}$"
-    offset = law.get("offset", 0)
-    steps = f"(k-{offset:g})" if offset else r"\,k"
-    return rf"$\sigma_k = {law['scale']:g}\,e^{{-{law['rate']:g}{steps}}}$"
 
 
 def dimension_ticks(axes: Axes, largest: int) -> None:
