@@ -227,6 +227,7 @@ EDITS: dict[str, tuple[Callable[[Path], None], set[str]]] = {
     "a claim": (add_code(f"{STUDY}/claims/exp1.py"), {"judge_claims"}),
     "the page": (add_code(f"{STUDY}/page/report.py"), {"write_report"}),
     "the look of all figures": (add_code(f"{STUDY}/workflow/style.py"), DRAWN),
+    "the looks of Experiment 1": (add_code(f"{STUDY}/exp1_looks.py"), EXP1 & DRAWN),
     "the looks of Experiment 3": (
         add_code(f"{STUDY}/exp3_looks.py"),
         (EXP3 | THEOREM3) & DRAWN,

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.workflow.files import whole_file
 
 FONT = "DejaVu Sans"
@@ -126,14 +125,6 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int, title: str) -> Non
     """Put the legend of one panel below all panels, which share their curves."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=title)
-
-
-def spectrum_label(law: Spectrum) -> str:
-    """Return a decay law as a formula for titles."""
-    if law.decay == "polynomial":
-        return rf"$\sigma_k = {law.scale:g}\,k^{{-{law.rate:g}}}$"
-    steps = f"(k-{law.offset:g})" if law.offset else r"\,k"
-    return rf"$\sigma_k = {law.scale:g}\,e^{{-{law.rate:g}{steps}}}$"
 
 
 def dimension_ticks(axes: Axes, largest: int) -> None:
