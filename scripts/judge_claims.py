@@ -15,8 +15,8 @@ from embedalloc.study.claims.ledger import as_markdown, check_evidence, judge, r
 from embedalloc.study.claims.theory import theory_findings
 from embedalloc.study.claims.verdicts import CLAIMS
 from embedalloc.study.heart.metrics import LOSSES
+from embedalloc.study.heart.networks import COEFFICIENTS
 from embedalloc.study.heart.patients import PATIENTS
-from embedalloc.study.heart.splits import COEFFICIENTS
 from embedalloc.study.heart.table1 import PAIRED, TABLE
 from embedalloc.study.heart.table1_audit import AUDIT
 from embedalloc.study.multiverse.summary import SHARES, share_words

@@ -9,10 +9,5 @@ from embedalloc.study.workflow.tables import write_table
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         cell = DrawsCell[Exp3Choices].model_validate(snakemake.params.cell)
-        frame = regret_of_points(
-            read_spaces(snakemake.input.choices)["exp3"],
-            cell.points,
-            block=cell.block,
-            replications=cell.replications,
-        )
+        frame = regret_of_points(read_spaces(snakemake.input.choices)["exp3"], cell)
         write_table(snakemake.output.regret, frame, REGRET, settings=cell.plain(), seed=cell.seed)

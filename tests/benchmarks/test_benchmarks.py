@@ -123,12 +123,12 @@ def test_scikit_learn_trains_the_same_network():
     rows = networks.heart_like(rng, 64), networks.heart_like(rng, 16)
     settings = networks.TrainingSettings(epochs=3, patience=3, dropout=0.0, weight_decay=0.0)
     weights = networks.initial_weights(shape, rng)
-    plan = networks.draw_plan(rng, 64, 3, shape.hidden, 0.0)
-    task = networks.Task(shape, weights, *rows, settings, plan.orders)
-    expected = networks.train_ours(task, plan)
+    schedule = networks.draw_schedule(rng, 64, 3, shape.hidden, 0.0)
+    task = networks.Task(shape, weights, *rows, settings, schedule.orders)
+    expected = networks.train_ours(task, schedule)
     found = networks.scikit_learn(task)
     np.testing.assert_allclose(found, expected, atol=networks.LOOSE)
-    backwards = task._replace(orders=plan.orders[:, ::-1])
+    backwards = task._replace(orders=schedule.orders[:, ::-1])
     assert np.abs(networks.scikit_learn(backwards) - expected).max() > networks.LOOSE
 
 

@@ -1,6 +1,6 @@
 # Experiment 3 (Section 3.3): allocation rules under a fixed embedding budget
 # reads:  config exp3
-# writes: results/exp3/n{observations}/{performance,predictors}{part}.parquet
+# writes: results/exp3/n{observations}/performance{part}.parquet
 #         figures/exp3_performance, exp3_performance_samplesize, exp3_allocations (pdf and png)
 
 
@@ -8,7 +8,6 @@ rule simulate_exp3:
     """Simulate one training sample size of Experiment 3, all rules on the same draws."""
     output:
         performance="results/exp3/n{observations}/performance{part}.parquet",
-        predictors="results/exp3/n{observations}/predictors{part}.parquet",
     log:
         "results/logs/simulate_exp3/n{observations}_{part}.log",
     benchmark:

@@ -5,6 +5,7 @@
 #         figures/table1.*, table1_audit, final_allocation, heart_budget, heart_metrics, heart_pilot
 
 from embedalloc.study.heart.patients import SOURCES
+from embedalloc.study.settings.heart import HeartChoices
 
 HEART = in_project(SETTINGS.heart.data)
 
@@ -110,6 +111,8 @@ rule score_heart:
     params:
         code=code_of("score_heart"),
         seed=SETTINGS.seed,
+        settings=HeartChoices.taken_from(SETTINGS.heart).plain()
+        | {"splits": SETTINGS.heart.splits},
     script:
         "../../scripts/score_heart.py"
 
@@ -137,7 +140,7 @@ rule time_heart:
 
 
 rule tabulate_heart:
-    """Table 1 with intervals and the paired comparison, in four formats."""
+    """Table 1 with intervals and the paired comparison, in four formats, and their notes."""
     input:
         scores="results/heart/scores.parquet",
         times="results/heart/times.parquet",
@@ -168,6 +171,7 @@ rule tabulate_heart:
             category="Heart disease",
             labels={"figure": "table1_paired"},
         ),
+        notes="figures/table1_notes.json",
     log:
         "results/logs/tabulate_heart.log",
     benchmark:
@@ -176,6 +180,7 @@ rule tabulate_heart:
     params:
         code=code_of("tabulate_heart"),
         seed=SETTINGS.seed,
+        settings=SETTINGS.heart.plain(),
     script:
         "../../scripts/tabulate_heart.py"
 

@@ -6,6 +6,8 @@
 #         figures/theory_approximation, theory_alternating, theory_generalisation,
 #         theory_allocation (pdf and png)
 
+from embedalloc.study.settings.common import Cell
+
 
 rule theory:
     """Every figure of Section 2."""
@@ -26,7 +28,7 @@ rule simulate_theory_approximation:
         "results/timings/simulate_theory_approximation.tsv"
     params:
         code=code_of("simulate_theory_approximation"),
-        cell=SETTINGS.theory.approximation.cell(SETTINGS.seed).plain(),
+        cell=Cell(settings=SETTINGS.theory.approximation, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_approximation.py"
 
@@ -65,7 +67,7 @@ rule simulate_theory_alternating:
         "results/timings/simulate_theory_alternating.tsv"
     params:
         code=code_of("simulate_theory_alternating"),
-        cell=SETTINGS.theory.alternating.cell(SETTINGS.seed).plain(),
+        cell=Cell(settings=SETTINGS.theory.alternating, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_alternating.py"
 
@@ -106,7 +108,7 @@ rule simulate_theory_generalisation:
         "results/timings/simulate_theory_generalisation.tsv"
     params:
         code=code_of("simulate_theory_generalisation"),
-        cell=SETTINGS.theory.generalisation.cell(SETTINGS.seed).plain(),
+        cell=Cell(settings=SETTINGS.theory.generalisation, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_generalisation.py"
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from embedalloc.streams import stream
+from embedalloc.study.settings.common import Cell
 from embedalloc.study.theory import proposition2 as theory_approximation
 from embedalloc.study.theory import theorem1 as theory_alternating
 from embedalloc.study.theory import theorem2 as theory_generalisation
@@ -19,9 +20,9 @@ SEED = CONFIG.seed
 
 def cell(part, **changes):
     """Return the default cell of one figure with some settings changed."""
-    theory = CONFIG.theory
-    whole = CONFIG.allocation_cell() if part == "allocation" else getattr(theory, part).cell(SEED)
-    return whole.model_copy(update={"settings": whole.settings.model_copy(update=changes)})
+    allocation = CONFIG.allocation_cell().settings
+    block = allocation if part == "allocation" else getattr(CONFIG.theory, part)
+    return Cell(settings=block.model_copy(update=changes), seed=SEED)
 
 
 # ------------------------------------------------------------------ Proposition 2
@@ -181,10 +182,14 @@ def test_mean_gaps_agree_with_least_squares_on_dummy_variables():
 
 @pytest.fixture(scope="module")
 def allocation():
-    chosen = cell("allocation", predictor_counts=[2, 3], instances=12, budget_ratios=[1.5, 4])
-    solved, instances = theory_allocation.simulate(
-        chosen.model_copy(update={"budgets": (300, 345, 800, 3000)})
+    chosen = cell(
+        "allocation",
+        predictor_counts=[2, 3],
+        instances=12,
+        budget_ratios=[1.5, 4],
+        budgets=[300, 345, 800, 3000],
     )
+    solved, instances = theory_allocation.simulate(chosen)
     theory_allocation.BUDGETS.check(solved, "budgets")
     theory_allocation.INSTANCES.check(instances, "instances")
     return solved, instances
@@ -245,10 +250,10 @@ def test_the_closed_form_spends_the_budget_and_the_others_keep_it(allocation):
 
 
 def test_the_cell_holds_experiment_3_s_budgets_and_little_else():
-    whole = CONFIG.allocation_cell()
+    whole = CONFIG.allocation_cell().settings
     assert set(CONFIG.exp3.budgets) <= set(whole.budgets)
     assert (min(whole.budgets), max(whole.budgets)) == (300, 3000)
-    assert set(whole.plain()["settings"]) == {
+    assert set(whole.plain()) == {
         "predictor_counts", "budget_ratios", "cardinality_range", "coefficient_range",
-        "instances", "predictors", "coefficient_fit",
+        "instances", "predictors", "coefficient_fit", "budgets",
     }  # fmt: skip

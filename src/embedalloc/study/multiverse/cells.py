@@ -45,7 +45,7 @@ def multiverse_cell(config: Configuration, space: Space, part: int) -> PointsCel
     return PointsCell(
         experiment=space.experiment,
         points=tuple(chosen),
-        block=CHOICES[space.experiment].taken_from(getattr(config, space.experiment)),
+        settings=CHOICES[space.experiment].taken_from(getattr(config, space.experiment)),
         replications=size.replications,
         at_most=size.at_most,
         resamples=config.claims.draws,
@@ -59,7 +59,7 @@ def regret_cell(config: Configuration, space: Space, part: int) -> DrawsCell[Exp
     draws = [p for p in multiverse_points(config, space) if p.kind == "draw" and p.repeat == 0]
     return DrawsCell(
         points=tuple(draws[part * size : (part + 1) * size]),
-        block=Exp3Choices.taken_from(config.exp3),
+        settings=Exp3Choices.taken_from(config.exp3),
         replications=config.multiverse.regret.draw_replications,
         seed=config.seed,
     )

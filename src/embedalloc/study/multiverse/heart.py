@@ -11,7 +11,7 @@ from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.heart import RIVALS, paired_findings
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.heart.metrics import score
-from embedalloc.study.heart.paired import compare, split_differences
+from embedalloc.study.heart.paired import compare, rows_judged, split_differences
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse.space import (
@@ -22,7 +22,8 @@ from embedalloc.study.multiverse.space import (
     outcome_rows,
     until_settled,
 )
-from embedalloc.study.workflow.cells import heart_cell
+from embedalloc.study.settings.common import share_of_job
+from embedalloc.study.settings.heart import HeartCell, HeartChoices
 
 Findings = dict[str, dict[str, Finding]]
 #: Resamples of the splits that show how steady an outcome is.
@@ -35,7 +36,7 @@ def run_heart_points(
     claims: Mapping[str, Claim],
     data: str | Path,
     *,
-    block: Mapping[str, Any],
+    block: HeartChoices,
     splits: int,
     at_most: int,
 ) -> pd.DataFrame:
@@ -48,36 +49,35 @@ def run_heart_points(
     data
         The heart-disease files, as in `embedalloc.study.heart.patients.read_patients`.
     block
-        The study's block of the configuration.
+        The study's settings, before a point changes them.
     splits, at_most
         Splits of the patients for a point at first, and the most that it may take to settle; see
         `Point.most`.
     """
-    size = {"splits": splits, "at_most": at_most}
-    rows = [run_heart_point(space, point, claims, data, block=block, **size) for point in chosen]
+    rows = [
+        _point_rows(space, point, claims, data, block, splits, point.most(splits, at_most))
+        for point in chosen
+    ]
     return outcome_frame(row for each in rows for row in each)
 
 
-def run_heart_point(
+def _point_rows(
     space: Space,
     point: Point,
     claims: Mapping[str, Claim],
     data: str | Path,
-    *,
-    block: Mapping[str, Any],
+    block: HeartChoices,
     splits: int,
-    at_most: int,
+    most: int,
 ) -> list[dict[str, Any]]:
-    """Return the outcome rows of one point; see `run_heart_points`."""
-    most = point.most(splits, at_most)
-    size = {"splits": most, "splits_per_job": splits}
-    heart = space.block(block, point.setting) | size
-    zeros = heart["cholesterol_zero_is_missing"]
+    heart = space.block(block, point.setting)
+    zeros = heart.cholesterol_zero_is_missing
     patients = read_patients(data, cholesterol_zero_is_missing=zeros)
     readings = space.readings(point.setting)
 
     def simulate(part: int) -> tuple[pd.DataFrame, ...]:
-        return score_splits(patients, {"seed": point.seed, "heart": heart}, part, readings)
+        cell = heart.cell(point.seed, share_of_job(part, most, splits))
+        return score_splits(patients, cell, readings)
 
     def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
         found, *again = (
@@ -100,7 +100,7 @@ def share_of_same_outcomes(claim: Claim, finding: Finding, others: Sequence[Find
 
 
 def score_splits(
-    patients: pd.DataFrame, config: Mapping[str, Any], part: int, readings: Sequence[str]
+    patients: pd.DataFrame, cell: HeartCell, readings: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the scores of the models that the readings look at, and their splits.
 
@@ -109,7 +109,7 @@ def score_splits(
     heuristic = "cardinality_per_dimension" if "per_dimension" in readings else "cardinality"
     rivals = next(rivals for tries, rivals in RIVALS.items() if tries in readings)
     models = ["proposed", *(heuristic if each == "cardinality" else each for each in rivals)]
-    trained, splits, _ = run_splits(patients, **heart_cell(config, part), models=models)
+    trained, splits, _ = run_splits(patients, cell, models=models)
     scores, _ = score(trained, splits, patients, models)
     return scores.assign(model=scores["model"].replace(heuristic, "cardinality")), splits
 
@@ -118,11 +118,7 @@ def resampled_findings(
     scores: pd.DataFrame, splits: pd.DataFrame, *, seed: int
 ) -> Iterator[Findings]:
     """Yield the findings on the paired comparison of Table 1, then those of resampled splits."""
-    first = splits.iloc[0]
-    sizes = {
-        "test": (len(first["test"]), len(first["training"]) + len(first["validation"])),
-        "validation": (len(first["validation"]), len(first["training"])),
-    }
+    sizes = rows_judged(splits)
     rivals, differences = split_differences(scores)
     yield paired_findings(compare(rivals, differences, **sizes))
     rng = stream(seed, "multiverse", "heart", "resamples")

@@ -6,7 +6,7 @@ among those that it can pay. Rules look up their own allocation in the same list
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from embedalloc.study.exp3 import (
     blind_allocations,
     budget_problem,
     informed_allocations,
-    predictor_rows,
+    know,
 )
 from embedalloc.study.exp3_sample import Replication, draw_replication
 from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
@@ -52,9 +52,9 @@ REGRET = Contract(
         "replication": Column("integer", "Monte Carlo replication", low=0),
         "budget": Column("integer", "total embedding parameters B", low=1),
         "allocation_rule": Column("text", "who chose the dimensions", values=RULES),
-        "dimensions": Column("text", "d_1-d_2-…, in the order of the predictors"),
+        "dimensions": Column("integers", "of the predictors, in their order", low=1),
         "risk": Column("number", "expected squared error, read-out refitted", low=0),
-        "oracle_dimensions": Column("text", "allocation with the least risk at this budget"),
+        "oracle_dimensions": Column("integers", "those with the least risk at this budget", low=1),
         "oracle_risk": Column("number", "its expected squared error", low=0),
         "excess": Column("number", "risk over the oracle's, minus 1", low=0),
     },
@@ -86,19 +86,15 @@ def simulate(cell: Exp3Cell) -> pd.DataFrame:
                         "replication": replication,
                         "budget": problem.budget,
                         "allocation_rule": RULES,
-                        "dimensions": [_written(chosen[rule]) for rule in RULES],
+                        "dimensions": [chosen[rule] for rule in RULES],
                         "risk": risks[at],
-                        "oracle_dimensions": _written(allocations[oracle]),
+                        "oracle_dimensions": [tuple(allocations[oracle].tolist())] * len(RULES),
                         "oracle_risk": risks[oracle],
                         "excess": risks[at] / risks[oracle] - 1.0,
                     }
                 )
             )
     return pd.concat(frames, ignore_index=True)
-
-
-def _written(dimensions: Sequence[int] | Ints) -> str:
-    return "-".join(map(str, dimensions))
 
 
 def all_risks(drawn: Replication, ridge: float) -> tuple[Ints, Floats]:
@@ -160,7 +156,7 @@ class RuleBook:
         self.sizes = [len(score) for score in drawn.scores]
         self.caps = [score.shape[1] for score in drawn.scores]
         method = settings.coefficient_fit
-        self.about = predictor_rows(drawn, method, settings.spectral_mass)
+        self.known = know(drawn, method, settings.spectral_mass)
         signal = [
             np.maximum(-np.diff(tails**2) - settings.noise**2 * inverse, 0.0)
             for tails, inverse in zip(drawn.tails, drawn.inverse_counts, strict=True)
@@ -184,8 +180,7 @@ class RuleBook:
     ) -> dict[str, tuple[int, ...]]:
         """Return the dimensions of every rule."""
         budget = problem.budget
-        coefficients = [row["coefficient"] for row in self.about]
-        informed = informed_allocations(problem, self.about)
+        informed = informed_allocations(problem, self.known)
         chosen = {
             rule if rule == "proposed" or leftover == "floored" else f"{rule}_spent": dimensions
             for (rule, leftover), dimensions in {**informed, **blind}.items()
@@ -196,7 +191,7 @@ class RuleBook:
                 self.sizes, budget, coefficients=[1.0] * len(self.sizes), **bounds
             ),
             "exact_surrogate": optimal_dimensions(
-                self.sizes, budget, coefficients=coefficients, **bounds
+                self.sizes, budget, coefficients=self.known.coefficients.tolist(), **bounds
             ),
             "noise_corrected": proposed(self.sizes, budget, coefficients=self.corrected, **bounds),
             "relevance_weighted": optimal_dimensions(

@@ -19,6 +19,7 @@ from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.multiverse import regret as exp3_regret
 from embedalloc.study.multiverse.space import (
+    DrawsCell,
     Point,
     PointsCell,
     Space,
@@ -52,60 +53,32 @@ REGRET = Contract(
 )
 
 
-def run_points(
-    space: Space,
-    chosen: Sequence[Point],
-    claims: Mapping[str, Claim],
-    *,
-    block: Block,
-    replications: int,
-    at_most: int,
-    resamples: int,
-) -> pd.DataFrame:
-    """Return the outcomes of some points of Experiment 1, 2 or 3.
-
-    Parameters
-    ----------
-    space, chosen, claims
-        Open choices, the points to run, and the ledger's claims by id.
-    block
-        The experiment's block of the configuration.
-    replications, at_most
-        Monte Carlo replications of a point at first, and the most that it may take to settle; see
-        `Point.most`.
-    resamples
-        Bootstrap resamples behind each interval.
-    """
-    size = {"replications": replications, "at_most": at_most, "resamples": resamples}
-    rows = [run_point(space, point, claims, block=block, **size) for point in chosen]
+def run_points(space: Space, cell: ExperimentCell, claims: Mapping[str, Claim]) -> pd.DataFrame:
+    """Return the outcomes of some points of Experiment 1, 2 or 3, by the ledger's claims by id."""
+    rows = [run_point(space, point, cell, claims) for point in cell.points]
     return outcome_frame(row for each in rows for row in each)
 
 
 def run_point(
-    space: Space,
-    point: Point,
-    claims: Mapping[str, Claim],
-    *,
-    block: Block,
-    replications: int,
-    at_most: int,
-    resamples: int,
+    space: Space, point: Point, cell: ExperimentCell, claims: Mapping[str, Claim]
 ) -> list[dict[str, Any]]:
     """Return the outcome rows of one point; see `run_points`."""
-    most = point.most(replications, at_most)
-    changed = space.block(block, point.setting)
+    most = point.most(cell.replications, cell.at_most)
+    changed = space.block(cell.settings, point.setting)
     readings = space.readings(point.setting)
 
     def simulate(part: int) -> tuple[pd.DataFrame, ...]:
-        return simulate_part(changed, point.seed, share_of_job(part, most, replications), readings)
+        return simulate_part(
+            changed, point.seed, share_of_job(part, most, cell.replications), readings
+        )
 
     def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
-        bootstrap = Bootstrap(stream(point.seed, "claims", space.experiment), resamples)
+        bootstrap = Bootstrap(stream(point.seed, "claims", space.experiment), cell.resamples)
         found = followed(space, point, claims, find(changed, tables, bootstrap))
         steadiness = {name: claims[name].steadiness(each) for name, (_, each) in found.items()}
         return outcome_rows(space, point, claims, found, steadiness, count)
 
-    return until_settled(simulate, decide, replications, most)
+    return until_settled(simulate, decide, cell.replications, most)
 
 
 def simulate_part(
@@ -120,7 +93,7 @@ def simulate_part(
         sizes = block.observations
         return (pd.concat([exp2.simulate(block.cell(seed, n, replications)) for n in sizes]),)
     sizes = block.observations
-    performance = pd.concat([exp3.simulate(block.cell(seed, n, replications))[0] for n in sizes])
+    performance = pd.concat([exp3.simulate(block.cell(seed, n, replications)) for n in sizes])
     if "known" in readings:
         performance = performance.assign(risk=performance["risk_known"])
     return (performance,)
@@ -148,16 +121,14 @@ def find(block: Block, tables: Sequence[pd.DataFrame], bootstrap: Bootstrap) -> 
     )
 
 
-def regret_of_points(
-    space: Space, chosen: Sequence[Point], *, block: Exp3Choices, replications: int
-) -> pd.DataFrame:
+def regret_of_points(space: Space, cell: DrawsCell[Exp3Choices]) -> pd.DataFrame:
     """Return the mean excess of every rule over the oracle, by draw of Experiment 3 and budget."""
     frames = []
-    for point in chosen:
-        changed = space.block(block, point.setting)
+    for point in cell.points:
+        changed = space.block(cell.settings, point.setting)
         observations, budgets = changed.budget_observations, changed.budgets
         rows = exp3_regret.simulate(
-            changed.cell(point.seed, observations, range(replications), budgets)
+            changed.cell(point.seed, observations, range(cell.replications), budgets)
         )
         means = rows.groupby(["budget", "allocation_rule"], sort=False)["excess"].mean()
         frames.append(

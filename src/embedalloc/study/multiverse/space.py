@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 import yaml
-from pydantic import SerializeAsAny, dataclasses
+from pydantic import dataclasses
 
 from embedalloc.streams import stream
 from embedalloc.study.claims.finding import Finding
@@ -164,13 +164,11 @@ class Point:
         return at_most if self.kind in GROWING else replications
 
 
-class DrawsCell(Cell, Generic[B]):
-    """What one job needs that simulates some points of an experiment."""
+class DrawsCell(Cell[B], Generic[B]):
+    """What one job needs that simulates some points; its settings are the default ones."""
 
     points: Several[Point]
     """the runs"""
-    block: SerializeAsAny[B]
-    """the experiment's default settings"""
     replications: AtLeast2
     """Monte Carlo replications of a setting at first, or splits of the patients"""
 

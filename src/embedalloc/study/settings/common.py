@@ -4,9 +4,9 @@ A key's sentence is the docstring below it. A job is given a cell: the settings 
 nothing more, because what a job is given decides when it runs again.
 """
 
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializeAsAny, Strict
 from pydantic_core import PydanticCustomError
 
 _T = TypeVar("_T")
@@ -32,6 +32,9 @@ class Settings(BaseModel):
         """Return the keys that a larger block shares with this one, and some others."""
         shared = {key: getattr(block, key) for key in cls.model_fields if key not in others}
         return cls.model_validate(shared | others)
+
+
+S = TypeVar("S", bound=Settings)
 
 
 def _refuse_repeated(values: tuple[_T, ...]) -> tuple[_T, ...]:
@@ -112,14 +115,15 @@ class Replicated(Settings):
         return share_of_job(number, self.replications, self.replications_per_job)
 
 
-class Cell(Settings):
-    """What one job needs; subclasses add its settings."""
+class Cell(Settings, Generic[S]):
+    """What one job needs: the settings of its simulation and the seed."""
 
+    settings: SerializeAsAny[S]
     seed: Count
     """whole number from which every random stream is derived by name"""
 
 
-class ReplicatedCell(Cell):
+class ReplicatedCell(Cell[S], Generic[S]):
     """What one job needs that simulates replications first … last − 1."""
 
     first: Count

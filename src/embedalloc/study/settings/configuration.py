@@ -7,13 +7,13 @@ from typing import Any
 
 from embedalloc.study.settings.benchmarks import Benchmarks
 from embedalloc.study.settings.claims import Audit, Claims, ClaimsCell
-from embedalloc.study.settings.common import Count, LatentMatrix, Replicated, Settings
+from embedalloc.study.settings.common import Cell, Count, LatentMatrix, Replicated, Settings
 from embedalloc.study.settings.exp1 import Exp1, Exp1Designs
 from embedalloc.study.settings.exp2 import Exp2, Exp2Sizes
 from embedalloc.study.settings.exp3 import Exp3, Exp3Sizes
 from embedalloc.study.settings.heart import Heart
 from embedalloc.study.settings.multiverse import Multiverse
-from embedalloc.study.settings.theory import MAX_COMBINATIONS, AllocationCell, Theory
+from embedalloc.study.settings.theory import MAX_COMBINATIONS, AllocationProblems, Theory
 from embedalloc.study.settings.words import check, refusal
 
 #: Jobs that one rule may be split into; planning more takes longer than the work.
@@ -38,12 +38,11 @@ class Configuration(Settings):
     benchmarks: Benchmarks
     multiverse: Multiverse
 
-    def allocation_cell(self) -> AllocationCell:
+    def allocation_cell(self) -> Cell[AllocationProblems]:
         """Return what the job of Theorem 3 needs, of Experiment 3 too."""
-        exp3 = self.exp3
-        return self.theory.allocation.cell(
-            self.seed, exp3.predictors, exp3.coefficient_fit, exp3.budgets
-        )
+        exp3, block = self.exp3, self.theory.allocation
+        problems = block.problems(exp3.predictors, exp3.coefficient_fit, exp3.budgets)
+        return Cell(settings=problems, seed=self.seed)
 
     def claims_cell(self) -> ClaimsCell:
         """Return what decides the claims, beside the results themselves."""
@@ -122,12 +121,8 @@ def _too_many_jobs(config: Configuration) -> Iterator[str]:
     heart, multiverse = config.heart, config.multiverse
     # Where the size of a job stands, that size, and how much there is to do.
     work = [("heart.splits_per_job", heart.splits_per_job, heart.splits)]
-    blocks: dict[str, Replicated] = {
-        "exp1": config.exp1,
-        "exp2": config.exp2,
-        "exp3": config.exp3,
-    }
-    for name, block in blocks.items():
+    for name in ("exp1", "exp2", "exp3"):
+        block: Replicated = getattr(config, name)
         per_job = block.replications_per_job
         work.append((f"{name}.replications_per_job", per_job, block.replications))
     for name in EXPERIMENTS:

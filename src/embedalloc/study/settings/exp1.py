@@ -70,9 +70,8 @@ class Exp1(Exp1Choices, Replicated):
     """Experiment 1, Section 3.1."""
 
 
-class Exp1Cell(ReplicatedCell):
+class Exp1Cell(ReplicatedCell[Exp1Design]):
     """What one job of Experiment 1 needs."""
 
-    settings: Exp1Design
     design: str
     """name of the design"""

@@ -50,9 +50,8 @@ class Exp2(Exp2Choices, Replicated):
     """Experiment 2, Section 3.2."""
 
 
-class Exp2Cell(ReplicatedCell):
+class Exp2Cell(ReplicatedCell[Exp2Model]):
     """What one job of Experiment 2 needs."""
 
-    settings: Exp2Model
     observations: AtLeast2
     """number of observations n"""

@@ -40,8 +40,6 @@ class Exp3Model(Sampling):
     """how the coefficient a is fitted to tail(d) = a/d"""
     spectral_mass: SpectralMass
     """mass of a predictor, by its singular values"""
-    test_observations: AtLeast2
-    """size of the independent test sample"""
 
     @property
     def cardinalities(self) -> list[int]:
@@ -99,10 +97,9 @@ class Exp3(Exp3Choices, Replicated):
     """Experiment 3, Section 3.3."""
 
 
-class Exp3Cell(ReplicatedCell):
+class Exp3Cell(ReplicatedCell[Exp3Model]):
     """What one job of Experiment 3 needs."""
 
-    settings: Exp3Model
     observations: AtLeast2
     """number of observations n"""
     budgets: Several[AtLeast1]

@@ -129,13 +129,6 @@ class Heart(HeartChoices, HeartFolds):
         return share_of_job(number, self.fold_splits, self.splits_per_job)
 
 
-class HeartCell(ReplicatedCell):
-    """What one job of the heart-disease study needs; its replications are splits."""
-
-    settings: HeartModels
-
-
-class HeartFoldsCell(ReplicatedCell):
-    """What one job of Algorithm 2 needs; its replications are splits."""
-
-    settings: HeartFolds
+#: What one job needs; its replications are splits of the patients.
+HeartCell = ReplicatedCell[HeartModels]
+HeartFoldsCell = ReplicatedCell[HeartFolds]

@@ -1,6 +1,6 @@
 """Settings of Section 2, one block per figure."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import Field
@@ -8,7 +8,6 @@ from pydantic import Field
 from embedalloc.study.settings.common import (
     AtLeast1,
     AtLeast2,
-    Cell,
     CoefficientFit,
     Count,
     Different,
@@ -31,10 +30,6 @@ class Approximation(Predictor):
     replications: AtLeast2
     """number of Monte Carlo replications"""
 
-    def cell(self, seed: int) -> "ApproximationCell":
-        """Return what one job needs."""
-        return ApproximationCell(settings=self, seed=seed)
-
 
 class Alternating(Settings):
     """Theorem 1, the alternating scheme from several starts."""
@@ -56,10 +51,6 @@ class Alternating(Settings):
     tolerance: Positive
     """norm of the gradient at which a run ends"""
 
-    def cell(self, seed: int) -> "AlternatingCell":
-        """Return what one job needs."""
-        return AlternatingCell(settings=self, seed=seed)
-
 
 class Generalisation(Settings):
     """Theorem 2, the generalisation gap over a grid."""
@@ -79,10 +70,6 @@ class Generalisation(Settings):
     replications: AtLeast2
     """number of Monte Carlo replications"""
 
-    def cell(self, seed: int) -> "GeneralisationCell":
-        """Return what one job needs."""
-        return GeneralisationCell(settings=self, seed=seed)
-
 
 class Instances(Settings):
     """The random instances of Theorem 3's problem."""
@@ -99,13 +86,15 @@ class Instances(Settings):
     """number of random instances for each number of predictors"""
 
 
-class TheoryPredictors(Instances):
-    """The random instances, and Experiment 3's predictors."""
+class AllocationProblems(Instances):
+    """The random instances, and Experiment 3's predictors at many budgets."""
 
     predictors: Several[Predictor]
     """the categorical predictors"""
     coefficient_fit: CoefficientFit
     """how the coefficient a is fitted to tail(d) = a/d"""
+    budgets: Several[AtLeast1]
+    """total embedding parameters B, in order"""
 
 
 class TheoryAllocation(Instances):
@@ -114,25 +103,22 @@ class TheoryAllocation(Instances):
     budget_step: AtLeast1
     """distance of the budgets between Experiment 3's smallest and largest"""
 
-    def cell(
+    def problems(
         self,
-        seed: int,
         predictors: tuple[Predictor, ...],
         coefficient_fit: CoefficientFit,
-        budgets: Iterable[int],
-    ) -> "AllocationCell":
-        """Return what one job needs, from Experiment 3's predictors, fit and budgets.
+        budgets: Collection[int],
+    ) -> AllocationProblems:
+        """Return what is solved, from Experiment 3's predictors, fit and budgets.
 
         The budgets run between the smallest and the largest of Experiment 3 and hold all of them.
         """
-        chosen = {*budgets}
-        steps = range(min(chosen), max(chosen) + 1, self.budget_step)
-        return AllocationCell(
-            settings=TheoryPredictors.taken_from(
-                self, predictors=predictors, coefficient_fit=coefficient_fit
-            ),
-            seed=seed,
-            budgets=tuple(sorted({*steps, *chosen})),
+        steps = range(min(budgets), max(budgets) + 1, self.budget_step)
+        return AllocationProblems.taken_from(
+            self,
+            predictors=predictors,
+            coefficient_fit=coefficient_fit,
+            budgets=sorted({*steps, *budgets}),
         )
 
 
@@ -143,29 +129,3 @@ class Theory(Settings):
     alternating: Alternating
     generalisation: Generalisation
     allocation: TheoryAllocation
-
-
-class ApproximationCell(Cell):
-    """What the job of Proposition 2 needs."""
-
-    settings: Approximation
-
-
-class AlternatingCell(Cell):
-    """What the job of Theorem 1 needs."""
-
-    settings: Alternating
-
-
-class GeneralisationCell(Cell):
-    """What the job of Theorem 2 needs."""
-
-    settings: Generalisation
-
-
-class AllocationCell(Cell):
-    """What the job of Theorem 3 needs."""
-
-    settings: TheoryPredictors
-    budgets: Several[AtLeast1]
-    """total embedding parameters B, in order"""

@@ -6,7 +6,8 @@ import pandas as pd
 from embedalloc.arrays import Floats
 from embedalloc.streams import stream
 from embedalloc.study.latent import draw_matrix, singular_value_law
-from embedalloc.study.settings.theory import ApproximationCell
+from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.theory import Approximation
 from embedalloc.study.theory.approximation import approximation_errors
 from embedalloc.study.workflow.tables import Column, Contract
 
@@ -26,7 +27,7 @@ ERRORS = Contract(
 )
 
 
-def simulate(cell: ApproximationCell) -> pd.DataFrame:
+def simulate(cell: Cell[Approximation]) -> pd.DataFrame:
     """Return the errors of every dimension for equal and for imbalanced probabilities.
 
     Both face the same U; imbalanced probabilities are drawn from a Dirichlet law.

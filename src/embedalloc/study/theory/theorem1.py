@@ -9,7 +9,8 @@ import pandas as pd
 from scipy.special import expit
 
 from embedalloc.streams import stream
-from embedalloc.study.settings.theory import Alternating, AlternatingCell
+from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.theory import Alternating
 from embedalloc.study.theory.alternating import AlternatingFit, fit_alternating, initial_parameters
 from embedalloc.study.theory.convex import global_optimality_residual
 from embedalloc.study.theory.linear import Loss, Parameters, Penalties, Sample, rotate
@@ -62,7 +63,7 @@ class Run:
     rotation_change: float
 
 
-def simulate(cell: AlternatingCell) -> tuple[pd.DataFrame, pd.DataFrame]:
+def simulate(cell: Cell[Alternating]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the path of every run, round by round, and one row about each run.
 
     Both schemes begin from the same starts. Both losses face the same categories and scores.
@@ -114,7 +115,7 @@ def rotation_change(fitted: Parameters, sample: Sample, rng: np.random.Generator
     return float(np.abs(after - before).max())
 
 
-def _simulate_loss(cell: AlternatingCell, loss: Loss) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _simulate_loss(cell: Cell[Alternating], loss: Loss) -> tuple[pd.DataFrame, pd.DataFrame]:
     settings, seed = cell.settings, cell.seed
     sample = draw_sample(settings, loss, stream(seed, "theory", "alternating", "sample"))
     penalty = settings.penalty

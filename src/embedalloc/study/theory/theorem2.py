@@ -6,7 +6,8 @@ from typing import Any, get_args
 import pandas as pd
 
 from embedalloc.streams import stream
-from embedalloc.study.settings.theory import Generalisation, GeneralisationCell
+from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.theory import Generalisation
 from embedalloc.study.theory.generalisation import (
     GapLoss,
     draw_gap_problem,
@@ -50,7 +51,7 @@ SCALING = Contract(
 )
 
 
-def simulate(cell: GeneralisationCell) -> tuple[pd.DataFrame, pd.DataFrame]:
+def simulate(cell: Cell[Generalisation]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the gap of every fitted model of the grid, and how the means scale.
 
     One data set serves all dimensions of a replication, so comparisons over d are paired.

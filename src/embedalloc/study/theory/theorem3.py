@@ -11,7 +11,8 @@ from embedalloc.optimum import optimal_dimensions
 from embedalloc.spectra import fit_coefficient, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.latent import singular_value_law
-from embedalloc.study.settings.theory import AllocationCell, Instances, TheoryPredictors
+from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.theory import AllocationProblems, Instances
 from embedalloc.study.workflow.tables import Column, Contract
 
 SOLUTIONS = ("closed_form", "projection", "optimum")
@@ -50,11 +51,11 @@ INSTANCES = Contract(
 )
 
 
-def simulate(cell: AllocationCell) -> tuple[pd.DataFrame, pd.DataFrame]:
+def simulate(cell: Cell[AllocationProblems]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the three solutions over budgets, and greedy beside optimum on random instances."""
     settings = cell.settings
     return (
-        pd.DataFrame([row for budget in cell.budgets for row in budget_rows(settings, budget)]),
+        pd.DataFrame([row for budget in settings.budgets for row in budget_rows(settings, budget)]),
         pd.DataFrame(
             [
                 row
@@ -66,7 +67,7 @@ def simulate(cell: AllocationCell) -> tuple[pd.DataFrame, pd.DataFrame]:
     )
 
 
-def population_coefficients(settings: TheoryPredictors) -> Floats:
+def population_coefficients(settings: AllocationProblems) -> Floats:
     """Return a_j fitted to the tails of the true spectra, without sampling noise."""
     return np.array(
         [
@@ -79,7 +80,7 @@ def population_coefficients(settings: TheoryPredictors) -> Floats:
     )
 
 
-def budget_rows(settings: TheoryPredictors, budget: int) -> list[dict[str, Any]]:
+def budget_rows(settings: AllocationProblems, budget: int) -> list[dict[str, Any]]:
     """Return one row per solution and predictor for one budget.
 
     The closed form knows neither whole numbers nor ranks; projection and optimum keep
