@@ -3,14 +3,14 @@
 import os
 import sys
 
-# This project's own code, whatever else is installed.
+# This project's own code, whatever else is installed; `prepare` does the same for the jobs.
 sys.path[:0] = [f"{workflow.basedir}/src", workflow.basedir]
 
 import yaml
 from snakemake.utils import min_version
 
 from embedalloc.study.settings.words import ConfigError
-from embedalloc.study.workflow.dependencies import imports_of
+from embedalloc.study.workflow.dependencies import code_of, in_project
 from embedalloc.study.workflow.start import prepare
 from embedalloc.study.workflow.tables import digest_of
 
@@ -25,11 +25,8 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error))
 
-SCRIPTS = f"{workflow.basedir}/scripts"
 # Every figure by name, in the paper's order.
-with open(
-    f"{workflow.basedir}/workflow/report/figures.yaml", encoding="utf-8"
-) as listed:
+with open(in_project("workflow/report/figures.yaml"), encoding="utf-8") as listed:
     FIGURES = list(yaml.safe_load(listed))
 
 

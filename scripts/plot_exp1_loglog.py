@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp1 import FITS, PROFILES
+from embedalloc.study.exp1_looks import spectrum_label
 from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.settings.exp1 import Exp1Designs
 from embedalloc.study.workflow.job import job
@@ -23,7 +24,6 @@ from embedalloc.study.workflow.style import (
     new_figure,
     plain_log_ticks,
     save_figure,
-    spectrum_label,
 )
 from embedalloc.study.workflow.tables import read_tables
 

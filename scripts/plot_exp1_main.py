@@ -6,6 +6,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp1 import PROFILES
+from embedalloc.study.exp1_looks import spectrum_label
 from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.settings.exp1 import Exp1Designs
 from embedalloc.study.workflow.job import job
@@ -21,7 +22,6 @@ from embedalloc.study.workflow.style import (
     mean_and_band,
     new_figure,
     save_figure,
-    spectrum_label,
 )
 from embedalloc.study.workflow.tables import read_tables
 

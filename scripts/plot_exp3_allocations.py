@@ -6,11 +6,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from embedalloc.study.exp3 import PERFORMANCE
+from embedalloc.study.exp3_looks import ALLOCATION_RULES, EXP3_WORDS, PREDICTORS
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
-    ALLOCATION_RULES,
-    EXP3_WORDS,
-    PREDICTORS,
     draw_curve,
     mean_and_band,
     new_figure,
@@ -51,4 +49,5 @@ def draw(performance: pd.DataFrame, budgets: list[int], cardinalities: list[int]
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.performance, PERFORMANCE)
-        save_figure(draw(table, **snakemake.params), **snakemake.output)
+        params = snakemake.params
+        save_figure(draw(table, params.budgets, params.cardinalities), **snakemake.output)

@@ -4,8 +4,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp3 import PERFORMANCE
+from embedalloc.study.exp3_looks import draw_rule_comparison
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import draw_rule_comparison, new_figure, save_figure
+from embedalloc.study.workflow.style import new_figure, save_figure
 from embedalloc.study.workflow.tables import read_tables
 
 
@@ -21,4 +22,5 @@ def draw(performance: pd.DataFrame, budgets: list[int], response_noise: float) -
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.performance, PERFORMANCE)
-        save_figure(draw(table, **snakemake.params), **snakemake.output)
+        params = snakemake.params
+        save_figure(draw(table, params.budgets, params.response_noise), **snakemake.output)

@@ -4,9 +4,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp3 import PERFORMANCE
+from embedalloc.study.exp3_looks import draw_rule_comparison
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
-    draw_rule_comparison,
     new_figure,
     plain_log_ticks,
     save_figure,
@@ -33,4 +33,5 @@ def draw(performance: pd.DataFrame, budget: int, response_noise: float) -> Figur
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.performance, PERFORMANCE)
-        save_figure(draw(table, **snakemake.params), **snakemake.output)
+        params = snakemake.params
+        save_figure(draw(table, params.budget, params.response_noise), **snakemake.output)

@@ -5,15 +5,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from embedalloc.study.exp3_looks import ALLOCATION_RULES
 from embedalloc.study.multiverse import regret as exp3_regret
 from embedalloc.study.multiverse import runs as multiverse_runs
 from embedalloc.study.multiverse.regret_table import mean_excess, quantiles
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
-    ALLOCATION_RULES,
     BLACK,
+    BLUE,
     GREY,
-    RULES_BEYOND,
+    PURPLE,
+    SKY,
     Look,
     new_figure,
     plain_log_ticks,
@@ -22,6 +24,14 @@ from embedalloc.study.workflow.style import (
 from embedalloc.study.workflow.tables import read_tables
 
 RIVALS = ("equal", "cardinality", "spectral_mass")
+#: Rules beyond the paper; the exact optimum of its surrogate has the colour of its rule.
+RULES_BEYOND = {
+    "unit_coefficients": Look("all coefficients 1", SKY, "D"),
+    "exact_surrogate": Look("exact optimum of Σ a/d", BLUE, "x"),
+    "noise_corrected": Look("noise-corrected a", PURPLE, "v"),
+    "relevance_weighted": Look("relevance-weighted tail", GREY, "X"),
+    "response_aware": Look("response-aware", BLACK, "P"),
+}
 SPENT = {f"{rule}_spent": ALLOCATION_RULES[rule] for rule in RIVALS}
 LOOKS = {**ALLOCATION_RULES, **SPENT, **RULES_BEYOND}
 #: Excess in per cent at and below which the axes are linear, so that 0 has a place.

@@ -4,10 +4,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.intervals import normal_interval
+from embedalloc.study.heart.looks import MODELS
 from embedalloc.study.heart.metrics import LOSSES
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
-    MODELS,
     draw_curve,
     legend_below,
     new_figure,

@@ -4,11 +4,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from embedalloc.study.heart.looks import MODELS as LOOKS
 from embedalloc.study.heart.metrics import SCORES
 from embedalloc.study.heart.table1 import MODELS, PAPER, PAPER_METRICS
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import BLACK, GREY, new_figure, save_figure
-from embedalloc.study.workflow.style import MODELS as LOOKS
 from embedalloc.study.workflow.tables import read_table
 
 TITLES = {

@@ -7,11 +7,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from embedalloc.study.exp3_looks import ALLOCATION_RULES
 from embedalloc.study.settings.common import Predictor
 from embedalloc.study.theory.theorem3 import BUDGETS, INSTANCES, OPTIMAL
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
-    ALLOCATION_RULES,
     BLACK,
     BLUE,
     GREY,

@@ -1,13 +1,12 @@
 """One run of the smoke configuration, shared by all tests that need a finished one."""
 
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.verify import ROOT, SMOKE, command, environment, numbers
+from tests.verify import numbers
+from tests.workflow.runner import complete, copy_study
 
 
 @dataclass(frozen=True)
@@ -21,23 +20,8 @@ class FinishedRun:
 @pytest.fixture(scope="session")
 def finished_run(tmp_path_factory):
     """The project copied into an empty folder and run there on two cores."""
-    project = tmp_path_factory.mktemp("project")
-    for name in ("Snakefile", "config.yaml", "CITATION.cff"):
-        shutil.copy(ROOT / name, project / name)
-    for name in ("workflow", "scripts", "src"):
-        shutil.copytree(
-            ROOT / name, project / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-        )
-    (project / "profiles").symlink_to("workflow/profiles")
-    done = subprocess.run(
-        command(project, "--cores", "2", "--configfile", str(SMOKE), project=project),
-        env=environment(project),
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    project = copy_study(tmp_path_factory.mktemp("project"))
+    complete(project, project=project)
     return FinishedRun(project, numbers(project))
 
 

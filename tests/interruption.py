@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.digests import file_digests
-from tests.verify import SMOKE, command, environment
+from tests.workflow.runner import run, start
 
 #: A part of the study: simulations with several outputs per job, figures, a search.
 TARGETS = ("figures/exp1_loglog.pdf", "figures/exp3_allocations.pdf", "results/audit.parquet")
@@ -28,10 +28,6 @@ class DamageError(AssertionError):
     """A file or a run that an interruption damaged."""
 
 
-def arguments(targets: tuple[str, ...]) -> tuple[str, ...]:
-    return ("--cores", "2", "--configfile", str(SMOKE), "--", *targets)
-
-
 def made(directory: Path) -> dict[str, str]:
     """Digests of every file under its final name that a job wrote."""
     found = file_digests(directory, "results/**/*.parquet", "figures/*")
@@ -40,15 +36,7 @@ def made(directory: Path) -> dict[str, str]:
 
 def finish(directory: Path, targets: tuple[str, ...]) -> str:
     """Give the command and wait for its end; it must succeed."""
-    done = subprocess.run(
-        command(directory, *arguments(targets)),
-        env=environment(),
-        cwd=directory,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    done = run(directory, "--", *targets)
     if done.returncode != 0:
         raise DamageError(f"the command failed after an interruption:\n{done.stdout}")
     return done.stdout
@@ -69,13 +57,8 @@ def interrupt(
     directory: Path, targets: tuple[str, ...], kind: str, wait: float, rng: random.Random
 ) -> bool:
     """Give the command and kill it, one of its jobs or both after a while; whether one was hit."""
-    with subprocess.Popen(
-        command(directory, *arguments(targets)),
-        env=environment(),
-        cwd=directory,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as workflow:
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with start(directory, "--", *targets, **silent) as workflow:
         time.sleep(wait)
         jobs = sorted(jobs_of(workflow.pid))
         running = workflow.poll() is None

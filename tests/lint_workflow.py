@@ -1,11 +1,10 @@
 """Run `snakemake --lint` and fail on anything but the exceptions written down here."""
 
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 from tests.places import ROOT
+from tests.workflow.runner import run
 
 #: Advice that is wrong for this project, with the reason.
 EXCEPTIONS = {
@@ -17,13 +16,11 @@ EXCEPTIONS = {
 
 
 def main() -> int:
-    command = [str(Path(sys.executable).with_name("snakemake")), "--lint"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    output = done.stdout + done.stderr
-    found = re.findall(r"^    \* (.+?):$", output, flags=re.MULTILINE)
+    done = run(ROOT, "--lint", config=None)
+    found = re.findall(r"^    \* (.+?):$", done.stdout, flags=re.MULTILINE)
     serious = [title for title in found if title not in EXCEPTIONS]
     if serious or (done.returncode and not found):
-        print(output, file=sys.stderr)
+        print(done.stdout, file=sys.stderr)
         return 1
     print(f"snakemake --lint: nothing but {len(found)} excepted findings")
     return 0

@@ -4,8 +4,6 @@ Runs the smoke configuration in several ways, each in an empty folder, and compa
 table to the last bit (all columns but timings) and every figure to the last byte.
 """
 
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -15,9 +13,9 @@ from pathlib import Path
 import yaml
 
 from tests.digests import digests, file_digests
+from tests.places import SMOKE
+from tests.workflow.runner import complete
 
-ROOT = Path(__file__).resolve().parents[1]
-SMOKE = ROOT / "tests/smoke.yaml"
 FIGURES = ("figures/*.pdf", "figures/*.png")
 #: What a user's environment may ask for; the workflow must not listen.
 EIGHT_THREADS = {
@@ -52,17 +50,6 @@ WAYS = {
 }
 
 
-def command(directory: Path, *arguments: str, project: Path = ROOT) -> list[str]:
-    """Return the command that a user gives, with the place to run it in."""
-    place = ["--snakefile", str(project / "Snakefile"), "--directory", str(directory)]
-    return [sys.executable, "-m", "snakemake", "--nocolor", *place, *arguments]
-
-
-def environment(project: Path = ROOT, **others: str) -> dict[str, str]:
-    """Return the environment of that command: the package is the project's."""
-    return os.environ | {"PYTHONPATH": str(project / "src")} | others
-
-
 def run(way: Way, directory: Path) -> None:
     """Run the smoke configuration in one way; the output is shown only if it fails."""
     config = directory / "config.smoke.yaml"
@@ -70,17 +57,7 @@ def run(way: Way, directory: Path) -> None:
     for block, values in way.chunks.items():
         settings[block] |= values
     config.write_text(yaml.safe_dump(settings))
-    done = subprocess.run(
-        command(directory, "--cores", str(way.cores), "--configfile", str(config), *way.arguments),
-        env=environment(**way.environment),
-        cwd=directory,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"the workflow failed in {directory}:\n{done.stdout}")
+    complete(directory, *way.arguments, cores=way.cores, config=config, environment=way.environment)
 
 
 def numbers(directory: Path) -> dict[str, str]:

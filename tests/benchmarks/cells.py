@@ -8,7 +8,7 @@ from embedalloc.study.settings.exp2 import Exp2Model
 from embedalloc.study.settings.exp3 import Exp3Model
 
 
-def benchmark_cell(config: Configuration, work: str, snakefile: str) -> dict[str, Any]:
+def benchmark_cell(config: Configuration, work: str) -> dict[str, Any]:
     """Return what measures one row of the table of benchmarks."""
     exp1, exp2, exp3 = config.exp1, config.exp2, config.exp3
     settings = getattr(config.benchmarks, work).plain()
@@ -24,5 +24,5 @@ def benchmark_cell(config: Configuration, work: str, snakefile: str) -> dict[str
         settings["observations"] = observations
         settings["budgets"] = exp3.budgets_at(observations)
     if work == "workflow":
-        settings |= {"config": config.plain(), "snakefile": snakefile}
+        settings["config"] = config.plain()
     return {"work": work, "settings": settings, "repetitions": config.benchmarks.repetitions}

@@ -33,13 +33,13 @@ from tests.benchmarks.measure import (
     run_alone,
 )
 from tests.benchmarks.works import CASES, run
-from tests.places import ROOT, SMOKE, read_config
+from tests.places import SMOKE, read_config
 
 
 def small_cell(work):
     config = read_config()
     update_config(config, yaml.safe_load(SMOKE.read_text()))
-    return benchmark_cell(read_configuration(config), work, str(ROOT / "Snakefile"))
+    return benchmark_cell(read_configuration(config), work)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,8 +6,6 @@ Snakemake, starting Python and importing cost.
 
 import re
 import resource
-import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +16,7 @@ import yaml
 
 from tests.benchmarks.measure import MEASUREMENTS, OURS, DisagreementError, cpu_seconds
 from tests.benchmarks.summary import OWN
+from tests.workflow import runner
 
 
 class Run(NamedTuple):
@@ -48,14 +47,11 @@ def run_cold(cell: Mapping[str, Any]) -> Run:
         folder = Path(name)
         config = folder / "benchmark.yaml"
         config.write_text(yaml.safe_dump(cell["config"]), encoding="utf-8")
-        command = [sys.executable, "-m", "snakemake", *cell["targets"], "--cores", "2"]
-        command += ["--snakefile", cell["snakefile"], "--directory", name]
-        command += ["--configfile", str(config), "--nocolor", "--quiet", "all"]
         before = cpu_seconds()
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = runner.run(folder, *cell["targets"], "--quiet", "all", config=config)
         total = cpu_seconds() - before
         if done.returncode:
-            raise RuntimeError(f"the workflow failed:\n{done.stderr[-2000:]}")
+            raise RuntimeError(f"the workflow failed:\n{done.stdout[-2000:]}")
         own = own_seconds(folder / "results/logs")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     return Run(total, sum(own), peak, len(own))

@@ -17,7 +17,8 @@ import yaml
 
 from tests.cluster.mini_slurm import PATH, PROGRAMS, end_with_parent, environment
 from tests.digests import digests
-from tests.places import ROOT, SMOKE
+from tests.places import ROOT
+from tests.workflow.runner import start
 
 #: Longest wait for a run; far more than one takes.
 PATIENCE = 1500
@@ -102,19 +103,17 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @contextmanager
 def snakemake(directory: Path, env: dict[str, str], *arguments: str):
     """Run the smoke configuration in a directory; nothing is left running afterwards."""
-    command = [sys.executable, "-m", "snakemake", "--nocolor", *arguments]
-    command += ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(directory)]
-    command += ["--configfile", str(SMOKE), "--cores", "2"]
-    with (directory / "output.txt").open("w") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=directory,
-            env=env | {"PYTHONPATH": str(ROOT / "src")},
+    with (
+        (directory / "output.txt").open("w") as output,
+        start(
+            directory,
+            *arguments,
+            environment=env,
             stdout=output,
             stderr=subprocess.STDOUT,
             preexec_fn=end_with_parent,
-        )
-    with process:
+        ) as process,
+    ):
         try:
             yield process
         finally:

@@ -7,24 +7,16 @@ import subprocess
 import pytest
 
 from tests.interruption import torture
-from tests.verify import SMOKE, command, environment
+from tests.workflow.runner import run
 
 
 def test_killed_runs_resume_and_leave_no_damage(tmp_path):
     assert torture(tmp_path, kills=6, seed=8) >= 1
 
 
-def failed(directory, *targets, env=None):
+def failed(directory, *targets):
     """Give the command in a place that cannot work; return what the user sees."""
-    done = subprocess.run(
-        command(directory, "--cores", "1", "--configfile", str(SMOKE), "--", *targets),
-        env=environment() | (env or {}),
-        cwd=directory,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    done = run(directory, "--", *targets, cores=1)
     assert done.returncode != 0
     assert "Traceback" not in done.stdout
     return done.stdout

@@ -3,8 +3,7 @@
 import hashlib
 import os
 import re
-import subprocess
-import sys
+import shutil
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +13,10 @@ import yaml
 
 from embedalloc.study.multiverse.summary import SHARES
 from embedalloc.study.workflow.tables import read_table
+from tests.places import ROOT, SMOKE
+from tests.study.workflow.test_dependencies import EDITS
+from tests.workflow.runner import TARGETS, complete, copy_study, planned, run
 
-ROOT = Path(__file__).resolve().parents[2]
-SMOKE = ROOT / "tests/smoke.yaml"
 FIGURES = [
     "theory_approximation",
     "theory_alternating",
@@ -38,35 +38,6 @@ FIGURES = [
 ]
 TABLES = [f"table1{kind}.{suffix}" for kind in ("", "_paired") for suffix in ("csv", "md", "tex")]
 TABLES += ["table1_audit.md", "claims.md", "report.html"]
-#: Rules that only name files to be made.
-TARGETS = ("all", "theory", "benchmarks", "multiverse")
-
-
-def snakemake(directory, *arguments, project=ROOT, config=SMOKE, env=None):
-    """Run snakemake in a directory of its own and return the finished process."""
-    command = [sys.executable, "-m", "snakemake", *arguments]
-    command += ["--snakefile", str(project / "Snakefile"), "--directory", str(directory)]
-    command += ["--nocolor"] if "--cores" in arguments else ["--nocolor", "--cores", "2"]
-    command += ["--configfile", str(config)] if config else []
-    return subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=directory,
-        env=os.environ | {"PYTHONPATH": str(project / "src")} | (env or {}),
-    )
-
-
-def planned(process):
-    """Rules that a dry run would execute, with their counts."""
-    assert process.returncode == 0, process.stdout + process.stderr
-    table = re.search(r"^job +count\n-+ +-+\n((?:.+\n)+?)total", process.stdout, flags=re.MULTILINE)
-    if table is None:
-        assert "Nothing to be done" in process.stdout + process.stderr
-        return {}
-    rows = (line.split() for line in table[1].splitlines())
-    return {rule: int(count) for rule, count in rows if rule not in TARGETS}
 
 
 def digests(directory, pattern):
@@ -110,8 +81,7 @@ def test_the_page_is_of_this_run(finished):
 
 
 def test_snakemakes_own_report_holds_every_figure_and_table(finished):
-    done = snakemake(finished, "--report", "own.zip", project=finished)
-    assert done.returncode == 0, done.stdout + done.stderr
+    complete(finished, "--report", "own.zip", project=finished)
     with zipfile.ZipFile(finished / "own.zip") as report:
         held = {Path(name).name for name in report.namelist()}
     (finished / "own.zip").unlink()
@@ -120,11 +90,11 @@ def test_snakemakes_own_report_holds_every_figure_and_table(finished):
 
 
 def test_running_again_does_nothing_and_touching_changes_nothing(finished):
-    assert planned(snakemake(finished, "--dry-run", project=finished)) == {}
+    assert planned(finished, project=finished) == {}
     for path in finished.rglob("*"):
         if ".snakemake" not in path.parts and path.suffix != ".log":
             path.touch()
-    assert planned(snakemake(finished, "--dry-run", project=finished)) == {}
+    assert planned(finished, project=finished) == {}
 
 
 def backwards(settings):
@@ -138,9 +108,9 @@ def test_the_order_of_keys_in_the_configuration_changes_nothing(finished):
     config = finished / "config.yaml"
     before = config.read_text()
     config.write_text(yaml.safe_dump(backwards(yaml.safe_load(before)), sort_keys=False))
-    run = snakemake(finished, "--dry-run", project=finished)
+    plan = planned(finished, project=finished)
     config.write_text(before)
-    assert planned(run) == {}
+    assert plan == {}
 
 
 @contextmanager
@@ -186,49 +156,62 @@ def theory(*parts):
     return {f"{kind}_theory_{part}": 1 for part in parts for kind in ("simulate", "plot")}
 
 
-@pytest.mark.parametrize(
-    ("module", "expected"),
-    [
-        ("allocation.py", EXP3 | plots("exp3") | theory("allocation") | HEART),
-        (
-            "spectra.py",
-            EXP1
-            | EXP3
-            | plots("exp1")
-            | plots("exp3")
-            | theory("allocation", "approximation")
-            | HEART,
-        ),
-        ("study/exp2.py", EXP2 | plots("exp2")),
-        ("network_kernel.py", HEART | WARM),
-        ("study/heart_data.py", HEART | {"prepare_heart": 1}),
-        ("study/heart_table.py", {"tabulate_heart": 1}),
-        (
-            "study/table1.py",
-            PLOTS | {"score_heart": 1, "time_heart": 1, "tabulate_heart": 1},
-        ),
-        ("streams.py", EXP1 | EXP2 | EXP3 | THEORY | PLOTS | HEART),
-        ("study/style.py", PLOTS),
-        ("study/theory_allocation.py", theory("allocation")),
-        ("linear.py", theory("alternating", "generalisation")),
-        # The registry of rules holds one that is an exact optimum.
-        ("optimum.py", EXP3 | plots("exp3") | theory("allocation") | HEART),
-        ("budget.py", HEART),
-        ("confusion_search.py", {"audit_table1": 1}),
-        ("study/claims/exp1.py", {}),
-    ],
-)
-def test_editing_a_module_reruns_what_imports_it_and_nothing_else(finished, module, expected):
-    with edited(finished / "src/embedalloc" / module):
-        run = snakemake(finished, "--dry-run", project=finished)
-    assert planned(run) == expected | VERDICT
+def edit_everywhere(project):
+    """Make every edit at once that no job may notice."""
+    for edit, rules in EDITS.values():
+        if not rules:
+            edit(project)
+
+
+@pytest.fixture
+def clone(finished, tmp_path):
+    """A fresh clone of the project with copied results and records, all files new."""
+    project = copy_study(tmp_path / "clone", finished)
+    for name in ("results", "figures", ".snakemake"):
+        shutil.copytree(finished / name, project / name, copy_function=shutil.copy)
+    return project
+
+
+def test_words_layout_and_place_rerun_nothing(clone, tmp_path):
+    assert planned(clone, project=clone) == {}
+    moved = clone.rename(tmp_path / "moved")
+    edit_everywhere(moved)
+    assert planned(moved, project=moved) == {}
+
+
+def test_editing_a_module_reruns_what_imports_it_and_what_follows(clone):
+    """Which rules an edit reaches stands in a table of its own; here is what follows from them."""
+    with edited(clone / "src/embedalloc/greedy.py"):
+        plan = planned(clone, project=clone)
+    assert plan == EXP3 | plots("exp3") | theory("allocation") | HEART | VERDICT
+
+
+def test_an_edit_counts_whatever_the_date_of_the_file(clone):
+    script = clone / "scripts/plot_exp1_gap.py"
+    with edited(script):
+        os.utime(script, (0, 0))
+        assert planned(clone, project=clone) == {"plot_exp1_gap": 1} | VERDICT
+
+
+@pytest.mark.parametrize("path", ["", f"{ROOT / 'src'}:{ROOT}"])
+def test_a_clone_runs_its_own_code_in_the_environment_of_another(tmp_path, path):
+    """The package that Python finds is that of another clone: installed, or first on its path."""
+    project = copy_study(tmp_path / "clone")
+    cells = project / "src/embedalloc/study/workflow/start.py"
+    cells.write_text(cells.read_text() + "\nprint('rules of the clone')\n")
+    job = project / "src/embedalloc/study/workflow/job.py"
+    job.write_text(job.read_text().replace('f"done in', 'f"job of the clone, done in'))
+    target = "results/heart/patients.parquet"
+    said = complete(project, target, project=project, environment={"PYTHONPATH": path})
+    assert "rules of the clone" in said
+    assert "job of the clone" in (project / "results/logs/prepare_heart.log").read_text()
 
 
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("src/embedalloc/command_line/audit.py", {}),
-        ("src/embedalloc/study/report.py", PAGE),
+        ("src/embedalloc/study/page/report.py", PAGE),
+        ("src/embedalloc/study/claims/exp1.py", VERDICT),
         ("workflow/report/page.css", PAGE),
         ("workflow/report/exp1_main.rst", PAGE),
         ("workflow/choices.yaml", PAGE),
@@ -237,13 +220,7 @@ def test_editing_a_module_reruns_what_imports_it_and_nothing_else(finished, modu
 )
 def test_words_and_looks_change_the_page_alone(finished, file, expected):
     with edited(finished / file):
-        assert planned(snakemake(finished, "--dry-run", project=finished)) == expected
-
-
-def test_editing_a_script_reruns_its_own_figure(finished):
-    with edited(finished / "scripts/plot_exp1_gap.py"):
-        run = snakemake(finished, "--dry-run", project=finished)
-    assert planned(run) == {"plot_exp1_gap": 1} | VERDICT
+        assert planned(finished, project=finished) == expected
 
 
 @pytest.mark.parametrize(
@@ -271,21 +248,15 @@ def test_a_change_of_config_reruns_only_its_cells(finished, tmp_path, change, ex
             base[block][key] = base[block][key] | value if nested else value
     config = tmp_path / "changed.yaml"
     config.write_text(yaml.safe_dump(base))
-    run = snakemake(finished, "--dry-run", project=finished, config=config)
-    assert planned(run) == expected | VERDICT
+    assert planned(finished, project=finished, config=config) == expected | VERDICT
 
 
 def test_one_figure_can_be_made_alone_and_bytes_are_stable(finished, tmp_path):
     """A figure by name, on one core, with other thread settings: the same bytes."""
-    process = snakemake(
-        tmp_path,
-        "figures/exp3_performance.pdf",
-        "--cores",
-        "1",
-        project=finished,
-        env={"OMP_NUM_THREADS": "8", "OPENBLAS_NUM_THREADS": "8"},
+    threads = {"OMP_NUM_THREADS": "8", "OPENBLAS_NUM_THREADS": "8"}
+    complete(
+        tmp_path, "figures/exp3_performance.pdf", cores=1, project=finished, environment=threads
     )
-    assert process.returncode == 0, process.stdout + process.stderr
     again = digests(tmp_path, "figures/*") | digests(tmp_path, "results/exp3/**/*.parquet")
     assert len(again) == 4
     for name, digest in again.items():
@@ -310,11 +281,10 @@ def test_one_figure_can_be_made_alone_and_bytes_are_stable(finished, tmp_path):
 def test_a_wrong_configuration_stops_before_any_job(tmp_path, text, message):
     config = tmp_path / "wrong.yaml"
     config.write_text(text)
-    process = snakemake(tmp_path, config=config)
-    output = process.stdout + process.stderr
+    process = run(tmp_path, config=config)
     assert process.returncode != 0
-    assert message in output
-    assert "Traceback" not in output
+    assert message in process.stdout
+    assert "Traceback" not in process.stdout
     assert not (tmp_path / "results").exists()
 
 
@@ -322,7 +292,7 @@ def test_a_damaged_table_stops_the_figure_with_the_file_and_the_way_out(finished
     victim = finished / "results/exp1/exponential/profiles0.parquet"
     content = victim.read_bytes()
     victim.write_bytes(content[: len(content) // 2])
-    process = snakemake(
+    process = run(
         finished, "--force", "figures/exp1_main.pdf", "--rerun-triggers", "mtime", project=finished
     )
     victim.write_bytes(content)
@@ -334,15 +304,13 @@ def test_a_damaged_table_stops_the_figure_with_the_file_and_the_way_out(finished
 
 
 def test_the_figures_of_section_2_can_be_made_alone(tmp_path):
-    process = snakemake(tmp_path, "theory", "--dry-run")
-    assert planned(process) == THEORY | plots("theory")
+    assert planned(tmp_path, "theory") == THEORY | plots("theory")
 
 
 def test_the_multiverse_is_a_target_of_its_own(tmp_path):
     """Shares, deciding choices and regret; then the ledger shows the shares beside its verdicts."""
-    assert not {"multiverse", "simulate_multiverse"} & {*planned(snakemake(tmp_path, "--dry-run"))}
-    process = snakemake(tmp_path, "multiverse")
-    assert process.returncode == 0, process.stdout + process.stderr
+    assert not {"multiverse", "simulate_multiverse"} & {*planned(tmp_path)}
+    complete(tmp_path, "multiverse")
     for name in ("multiverse_curves", "multiverse_choices", "exp3_regret"):
         assert (tmp_path / f"figures/{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (tmp_path / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -350,8 +318,8 @@ def test_the_multiverse_is_a_target_of_its_own(tmp_path):
     page = (tmp_path / "figures/multiverse.md").read_text()
     assert all(f"`{claim}`" in page for claim in shares["claim"])
     assert "response-aware" in (tmp_path / "figures/exp3_regret.md").read_text()
-    assert planned(snakemake(tmp_path, "multiverse", "--dry-run")) == {}
-    verdicts = snakemake(tmp_path, "--dry-run", "figures/claims.md").stdout
+    assert planned(tmp_path, "multiverse") == {}
+    verdicts = complete(tmp_path, "--dry-run", "figures/claims.md")
     assert "results/multiverse/shares.parquet" in verdicts
 
 
@@ -370,7 +338,7 @@ def test_rules_follow_the_house():
             assert f'"../../scripts/{name}.py"' in rule
             assert "log:" in rule
             assert "benchmark:" in rule
-            assert f'imports_of(f"{{SCRIPTS}}/{name}.py")' in rule
+            assert f'code=code_of("{name}")' in rule
     everything = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     scripts = {path.stem for path in (ROOT / "scripts").glob("*.py")}
     rules = set(re.findall(r"^rule (\w+):", everything, flags=re.MULTILINE))

@@ -3,13 +3,7 @@
 # writes: results/benchmarks/{work}.parquet, figures/benchmarks.md, figures/benchmarks (pdf and png)
 
 from embedalloc.study.settings.benchmarks import BENCHMARKS
-
-
-def measured(wildcards):
-    """Return the settings of one row; a copy of the project without tests has all other rules."""
-    from tests.benchmarks.cells import benchmark_cell
-
-    return benchmark_cell(SETTINGS, wildcards.work, f"{workflow.basedir}/Snakefile")
+from tests.benchmarks.cells import benchmark_cell
 
 
 rule benchmarks:
@@ -21,8 +15,6 @@ rule benchmarks:
 
 rule measure_benchmark:
     """Measure one row of the table, alone on the machine."""
-    input:
-        code=imports_of(f"{SCRIPTS}/measure_benchmark.py"),
     output:
         measurements="results/benchmarks/{work}.parquet",
     log:
@@ -31,7 +23,8 @@ rule measure_benchmark:
         "results/timings/measure_benchmark/{work}.tsv"
     threads: workflow.cores
     params:
-        cell=measured,
+        code=code_of("measure_benchmark"),
+        cell=lambda wildcards: benchmark_cell(SETTINGS, wildcards.work),
     script:
         "../../scripts/measure_benchmark.py"
 
@@ -40,7 +33,6 @@ rule tabulate_benchmarks:
     """Table of ratios with their spread and aims."""
     input:
         measurements=expand("results/benchmarks/{work}.parquet", work=BENCHMARKS),
-        code=imports_of(f"{SCRIPTS}/tabulate_benchmarks.py"),
     output:
         page="figures/benchmarks.md",
     log:
@@ -48,6 +40,8 @@ rule tabulate_benchmarks:
     benchmark:
         "results/timings/tabulate_benchmarks.tsv"
     localrule: True
+    params:
+        code=code_of("tabulate_benchmarks"),
     script:
         "../../scripts/tabulate_benchmarks.py"
 
@@ -56,7 +50,6 @@ rule plot_benchmarks:
     """Figure benchmarks: CPU time over sizes with fitted exponents, and the ratios with aims."""
     input:
         measurements=expand("results/benchmarks/{work}.parquet", work=BENCHMARKS),
-        code=imports_of(f"{SCRIPTS}/plot_benchmarks.py"),
     output:
         pdf="figures/benchmarks.pdf",
         png="figures/benchmarks.png",
@@ -65,5 +58,7 @@ rule plot_benchmarks:
     benchmark:
         "results/timings/plot_benchmarks.tsv"
     localrule: True
+    params:
+        code=code_of("plot_benchmarks"),
     script:
         "../../scripts/plot_benchmarks.py"

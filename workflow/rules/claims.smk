@@ -6,7 +6,7 @@
 rule judge_claims:
     """Decide every claim of the paper by the rule written in workflow/claims.yaml."""
     input:
-        ledger=f"{workflow.basedir}/workflow/claims.yaml",
+        ledger=in_project("workflow/claims.yaml"),
         approximation="results/theory/approximation_errors.parquet",
         paths="results/theory/alternating_paths.parquet",
         runs="results/theory/alternating_runs.parquet",
@@ -67,7 +67,6 @@ rule judge_claims:
             "figures/table1_paired.md",
             "figures/table1_audit.md",
         ],
-        code=imports_of(f"{SCRIPTS}/judge_claims.py"),
     output:
         claims="results/claims.parquet",
         page=report(
@@ -82,6 +81,7 @@ rule judge_claims:
         "results/timings/judge_claims.tsv"
     localrule: True
     params:
+        code=code_of("judge_claims"),
         cell=SETTINGS.claims_cell().plain(),
     script:
         "../../scripts/judge_claims.py"

@@ -8,8 +8,6 @@ from embedalloc.study.settings.exp1 import Exp1Designs
 
 rule simulate_exp1:
     """Simulate one spectral design of Experiment 1."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_exp1.py"),
     output:
         profiles="results/exp1/{design}/profiles{part}.parquet",
         fits="results/exp1/{design}/fits{part}.parquet",
@@ -18,6 +16,7 @@ rule simulate_exp1:
     benchmark:
         "results/timings/simulate_exp1/{design}_{part}.tsv"
     params:
+        code=code_of("simulate_exp1"),
         cell=lambda wildcards: SETTINGS.exp1.cell(
             SETTINGS.seed, wildcards.design, SETTINGS.exp1.part(int(wildcards.part))
         ).plain(),
@@ -33,7 +32,6 @@ rule plot_exp1_main:
             design=SETTINGS.exp1.designs,
             part=SETTINGS.exp1.parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp1_main.py"),
     output:
         pdf=report(
             "figures/exp1_main.pdf",
@@ -48,6 +46,7 @@ rule plot_exp1_main:
         "results/timings/plot_exp1_main.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp1_main"),
         cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
     script:
         "../../scripts/plot_exp1_main.py"
@@ -61,7 +60,6 @@ rule plot_exp1_gap:
             design=SETTINGS.exp1.designs,
             part=SETTINGS.exp1.parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp1_gap.py"),
     output:
         pdf=report(
             "figures/exp1_gap.pdf",
@@ -76,6 +74,7 @@ rule plot_exp1_gap:
         "results/timings/plot_exp1_gap.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp1_gap"),
         cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
     script:
         "../../scripts/plot_exp1_gap.py"
@@ -94,7 +93,6 @@ rule plot_exp1_loglog:
             design=SETTINGS.exp1.designs,
             part=SETTINGS.exp1.parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp1_loglog.py"),
     output:
         pdf=report(
             "figures/exp1_loglog.pdf",
@@ -109,6 +107,7 @@ rule plot_exp1_loglog:
         "results/timings/plot_exp1_loglog.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp1_loglog"),
         cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
     script:
         "../../scripts/plot_exp1_loglog.py"

@@ -6,8 +6,6 @@
 
 rule simulate_exp2:
     """Simulate one training sample size of Experiment 2."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_exp2.py"),
     output:
         profiles="results/exp2/n{observations}/profiles{part}.parquet",
     log:
@@ -15,6 +13,7 @@ rule simulate_exp2:
     benchmark:
         "results/timings/simulate_exp2/n{observations}_{part}.tsv"
     params:
+        code=code_of("simulate_exp2"),
         cell=lambda wildcards: SETTINGS.exp2.cell(
             SETTINGS.seed,
             int(wildcards.observations),
@@ -32,7 +31,6 @@ rule plot_exp2_train_test:
             observations=SETTINGS.exp2.panel_observations,
             part=SETTINGS.exp2.parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp2_train_test.py"),
     output:
         pdf=report(
             "figures/exp2_train_test.pdf",
@@ -46,6 +44,8 @@ rule plot_exp2_train_test:
     benchmark:
         "results/timings/plot_exp2_train_test.tsv"
     localrule: True
+    params:
+        code=code_of("plot_exp2_train_test"),
     script:
         "../../scripts/plot_exp2_train_test.py"
 
@@ -58,7 +58,6 @@ rule plot_exp2_decomposition:
             observations=SETTINGS.exp2.panel_observations,
             part=SETTINGS.exp2.parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp2_decomposition.py"),
     output:
         pdf=report(
             "figures/exp2_decomposition.pdf",
@@ -72,6 +71,8 @@ rule plot_exp2_decomposition:
     benchmark:
         "results/timings/plot_exp2_decomposition.tsv"
     localrule: True
+    params:
+        code=code_of("plot_exp2_decomposition"),
     script:
         "../../scripts/plot_exp2_decomposition.py"
 
@@ -84,7 +85,6 @@ rule plot_exp2_optimal_dimension:
             observations=SETTINGS.exp2.curve_observations,
             part=SETTINGS.exp2.parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp2_optimal_dimension.py"),
     output:
         pdf=report(
             "figures/exp2_optimal_dimension.pdf",
@@ -98,5 +98,7 @@ rule plot_exp2_optimal_dimension:
     benchmark:
         "results/timings/plot_exp2_optimal_dimension.tsv"
     localrule: True
+    params:
+        code=code_of("plot_exp2_optimal_dimension"),
     script:
         "../../scripts/plot_exp2_optimal_dimension.py"

@@ -6,8 +6,6 @@
 
 rule simulate_exp3:
     """Simulate one training sample size of Experiment 3, all rules on the same draws."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_exp3.py"),
     output:
         performance="results/exp3/n{observations}/performance{part}.parquet",
     log:
@@ -15,6 +13,7 @@ rule simulate_exp3:
     benchmark:
         "results/timings/simulate_exp3/n{observations}_{part}.tsv"
     params:
+        code=code_of("simulate_exp3"),
         cell=lambda wildcards: SETTINGS.exp3.cell(
             SETTINGS.seed,
             int(wildcards.observations),
@@ -32,7 +31,6 @@ rule plot_exp3_performance:
             observations=SETTINGS.exp3.budget_observations,
             part=SETTINGS.exp3.parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp3_performance.py"),
     output:
         pdf=report(
             "figures/exp3_performance.pdf",
@@ -47,6 +45,7 @@ rule plot_exp3_performance:
         "results/timings/plot_exp3_performance.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp3_performance"),
         budgets=SETTINGS.exp3.budgets,
         response_noise=SETTINGS.exp3.response_noise,
     script:
@@ -61,7 +60,6 @@ rule plot_exp3_performance_samplesize:
             observations=SETTINGS.exp3.curve_observations,
             part=SETTINGS.exp3.parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp3_performance_samplesize.py"),
     output:
         pdf=report(
             "figures/exp3_performance_samplesize.pdf",
@@ -76,6 +74,7 @@ rule plot_exp3_performance_samplesize:
         "results/timings/plot_exp3_performance_samplesize.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp3_performance_samplesize"),
         budget=SETTINGS.exp3.curve_budget,
         response_noise=SETTINGS.exp3.response_noise,
     script:
@@ -90,7 +89,6 @@ rule plot_exp3_allocations:
             observations=SETTINGS.exp3.budget_observations,
             part=SETTINGS.exp3.parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp3_allocations.py"),
     output:
         pdf=report(
             "figures/exp3_allocations.pdf",
@@ -105,6 +103,7 @@ rule plot_exp3_allocations:
         "results/timings/plot_exp3_allocations.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp3_allocations"),
         budgets=SETTINGS.exp3.budgets,
         cardinalities=SETTINGS.exp3.cardinalities,
     script:

@@ -7,7 +7,7 @@
 from embedalloc.study.heart.patients import SOURCES
 from embedalloc.study.settings.heart import HeartChoices
 
-HEART = os.path.join(workflow.basedir, SETTINGS.heart.data)
+HEART = in_project(SETTINGS.heart.data)
 BLOCKS, FOLD_BLOCKS = SETTINGS.heart.blocks, SETTINGS.heart.fold_blocks
 
 
@@ -19,7 +19,6 @@ rule prepare_heart:
             if os.path.isdir(HEART)
             else HEART
         ),
-        code=imports_of(f"{SCRIPTS}/prepare_heart.py"),
     output:
         patients="results/heart/patients.parquet",
     log:
@@ -28,6 +27,7 @@ rule prepare_heart:
         "results/timings/prepare_heart.tsv"
     localrule: True
     params:
+        code=code_of("prepare_heart"),
         settings={
             "cholesterol_zero_is_missing": SETTINGS.heart.cholesterol_zero_is_missing
         },
@@ -37,8 +37,6 @@ rule prepare_heart:
 
 rule compile_heart:
     """Compile the trainer once, before many jobs need it at the same time."""
-    input:
-        code=imports_of(f"{SCRIPTS}/compile_heart.py"),
     output:
         touch("results/heart/trainer.compiled"),
     log:
@@ -46,6 +44,8 @@ rule compile_heart:
     benchmark:
         "results/timings/compile_heart.tsv"
     localrule: True
+    params:
+        code=code_of("compile_heart"),
     script:
         "../../scripts/compile_heart.py"
 
@@ -55,7 +55,6 @@ rule train_heart:
     input:
         patients="results/heart/patients.parquet",
         compiled="results/heart/trainer.compiled",
-        code=imports_of(f"{SCRIPTS}/train_heart.py"),
     output:
         trained="results/heart/trained/{block}.parquet",
         splits="results/heart/splits/{block}.parquet",
@@ -65,6 +64,7 @@ rule train_heart:
     benchmark:
         "results/timings/train_heart/{block}.tsv"
     params:
+        code=code_of("train_heart"),
         cell=lambda wildcards: SETTINGS.heart.cell(
             SETTINGS.seed, SETTINGS.heart.block(int(wildcards.block))
         ).plain(),
@@ -77,7 +77,6 @@ rule select_heart:
     input:
         patients="results/heart/patients.parquet",
         compiled="results/heart/trainer.compiled",
-        code=imports_of(f"{SCRIPTS}/select_heart.py"),
     output:
         folds="results/heart/folds/{block}.parquet",
     log:
@@ -85,6 +84,7 @@ rule select_heart:
     benchmark:
         "results/timings/select_heart/{block}.tsv"
     params:
+        code=code_of("select_heart"),
         cell=lambda wildcards: SETTINGS.heart.folds_cell(
             SETTINGS.seed, SETTINGS.heart.fold_block(int(wildcards.block))
         ).plain(),
@@ -98,7 +98,6 @@ rule score_heart:
         trained=expand("results/heart/trained/{block}.parquet", block=BLOCKS),
         splits=expand("results/heart/splits/{block}.parquet", block=BLOCKS),
         patients="results/heart/patients.parquet",
-        code=imports_of(f"{SCRIPTS}/score_heart.py"),
     output:
         scores="results/heart/scores.parquet",
         losses="results/heart/losses.parquet",
@@ -107,6 +106,7 @@ rule score_heart:
     benchmark:
         "results/timings/score_heart.tsv"
     params:
+        code=code_of("score_heart"),
         seed=SETTINGS.seed,
         settings=HeartChoices.taken_from(SETTINGS.heart).plain()
         | {"splits": SETTINGS.heart.splits},
@@ -119,7 +119,6 @@ rule time_heart:
     input:
         patients="results/heart/patients.parquet",
         scores="results/heart/scores.parquet",
-        code=imports_of(f"{SCRIPTS}/time_heart.py"),
     output:
         times="results/heart/times.parquet",
     log:
@@ -130,6 +129,7 @@ rule time_heart:
     # is called without any.
     threads: workflow.resource_settings.cores or 1
     params:
+        code=code_of("time_heart"),
         cell=SETTINGS.heart.cell(SETTINGS.seed, SETTINGS.heart.block(0)).plain(),
         timed_epochs=SETTINGS.heart.timed_epochs,
     script:
@@ -144,7 +144,6 @@ rule tabulate_heart:
         splits=expand("results/heart/splits/{block}.parquet", block=BLOCKS),
         coefficients=expand("results/heart/coefficients/{block}.parquet", block=BLOCKS),
         folds=expand("results/heart/folds/{block}.parquet", block=FOLD_BLOCKS),
-        code=imports_of(f"{SCRIPTS}/tabulate_heart.py"),
     output:
         multiext("figures/table1", ".parquet", ".csv", ".tex"),
         report(
@@ -167,6 +166,7 @@ rule tabulate_heart:
         "results/timings/tabulate_heart.tsv"
     localrule: True
     params:
+        code=code_of("tabulate_heart"),
         seed=SETTINGS.seed,
         settings=SETTINGS.heart.plain(),
     script:
@@ -176,8 +176,7 @@ rule tabulate_heart:
 rule audit_table1:
     """Confusion matrices and test sets behind the paper's Table 1, and cells that none explains."""
     input:
-        printed=f"{workflow.basedir}/workflow/resources/paper_table1.csv",
-        code=imports_of(f"{SCRIPTS}/audit_table1.py"),
+        printed=in_project("workflow/resources/paper_table1.csv"),
     output:
         audit="results/audit.parquet",
         report=report(
@@ -192,6 +191,7 @@ rule audit_table1:
         "results/timings/audit_table1.tsv"
     localrule: True
     params:
+        code=code_of("audit_table1"),
         largest_test_set=SETTINGS.audit.largest_test_set,
     script:
         "../../scripts/audit_table1.py"
@@ -202,7 +202,6 @@ rule plot_final_allocation:
     input:
         scores="results/heart/scores.parquet",
         coefficients=expand("results/heart/coefficients/{block}.parquet", block=BLOCKS),
-        code=imports_of(f"{SCRIPTS}/plot_final_allocation.py"),
     output:
         pdf=report(
             "figures/final_allocation.pdf",
@@ -216,6 +215,8 @@ rule plot_final_allocation:
     benchmark:
         "results/timings/plot_final_allocation.tsv"
     localrule: True
+    params:
+        code=code_of("plot_final_allocation"),
     script:
         "../../scripts/plot_final_allocation.py"
 
@@ -224,7 +225,6 @@ rule plot_heart_budget:
     """Figure heart_budget: validation and test logloss over the candidate budgets."""
     input:
         losses="results/heart/losses.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_heart_budget.py"),
     output:
         pdf=report(
             "figures/heart_budget.pdf",
@@ -238,6 +238,8 @@ rule plot_heart_budget:
     benchmark:
         "results/timings/plot_heart_budget.tsv"
     localrule: True
+    params:
+        code=code_of("plot_heart_budget"),
     script:
         "../../scripts/plot_heart_budget.py"
 
@@ -246,7 +248,6 @@ rule plot_heart_metrics:
     """Figure heart_metrics: distribution of each metric over splits, with the paper's value."""
     input:
         scores="results/heart/scores.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_heart_metrics.py"),
     output:
         pdf=report(
             "figures/heart_metrics.pdf",
@@ -260,6 +261,8 @@ rule plot_heart_metrics:
     benchmark:
         "results/timings/plot_heart_metrics.tsv"
     localrule: True
+    params:
+        code=code_of("plot_heart_metrics"),
     script:
         "../../scripts/plot_heart_metrics.py"
 
@@ -268,7 +271,6 @@ rule plot_heart_pilot:
     """Figure heart_pilot: coefficients of the pilot after training against before."""
     input:
         coefficients=expand("results/heart/coefficients/{block}.parquet", block=BLOCKS),
-        code=imports_of(f"{SCRIPTS}/plot_heart_pilot.py"),
     output:
         pdf=report(
             "figures/heart_pilot.pdf",
@@ -282,5 +284,7 @@ rule plot_heart_pilot:
     benchmark:
         "results/timings/plot_heart_pilot.tsv"
     localrule: True
+    params:
+        code=code_of("plot_heart_pilot"),
     script:
         "../../scripts/plot_heart_pilot.py"

@@ -8,7 +8,7 @@ from embedalloc.study.multiverse.space import read_spaces
 from embedalloc.study.multiverse.cells import multiverse_cell, multiverse_parts
 from embedalloc.study.multiverse.cells import regret_cell
 
-SPACES = read_spaces(f"{workflow.basedir}/workflow/multiverse.yaml")
+SPACES = read_spaces(in_project("workflow/multiverse.yaml"))
 
 
 rule multiverse:
@@ -24,9 +24,8 @@ rule multiverse:
 rule simulate_multiverse:
     """Run some settings of Experiment 1, 2 or 3 and decide their claims."""
     input:
-        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
-        ledger=f"{workflow.basedir}/workflow/claims.yaml",
-        code=imports_of(f"{SCRIPTS}/simulate_multiverse.py"),
+        choices=in_project("workflow/multiverse.yaml"),
+        ledger=in_project("workflow/claims.yaml"),
     output:
         outcomes="results/multiverse/{experiment}/outcomes{part}.parquet",
     log:
@@ -36,6 +35,7 @@ rule simulate_multiverse:
     wildcard_constraints:
         experiment="exp[123]",
     params:
+        code=code_of("simulate_multiverse"),
         cell=lambda wildcards: multiverse_cell(
             SETTINGS, SPACES[wildcards.experiment], int(wildcards.part)
         ).plain(),
@@ -52,9 +52,8 @@ rule train_multiverse:
             else HEART
         ),
         compiled="results/heart/trainer.compiled",
-        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
-        ledger=f"{workflow.basedir}/workflow/claims.yaml",
-        code=imports_of(f"{SCRIPTS}/train_multiverse.py"),
+        choices=in_project("workflow/multiverse.yaml"),
+        ledger=in_project("workflow/claims.yaml"),
     output:
         outcomes="results/multiverse/heart/outcomes{part}.parquet",
     log:
@@ -62,6 +61,7 @@ rule train_multiverse:
     benchmark:
         "results/timings/train_multiverse/{part}.tsv"
     params:
+        code=code_of("train_multiverse"),
         cell=lambda wildcards: multiverse_cell(
             SETTINGS, SPACES["heart"], int(wildcards.part)
         ).plain(),
@@ -71,8 +71,6 @@ rule train_multiverse:
 
 rule simulate_exp3_regret:
     """Compute every rule's excess over the oracle at one sample size of Experiment 3."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_exp3_regret.py"),
     output:
         regret="results/exp3_regret/n{observations}.parquet",
     log:
@@ -80,6 +78,7 @@ rule simulate_exp3_regret:
     benchmark:
         "results/timings/simulate_exp3_regret/n{observations}.tsv"
     params:
+        code=code_of("simulate_exp3_regret"),
         cell=lambda wildcards: SETTINGS.exp3.cell(
             SETTINGS.seed,
             int(wildcards.observations),
@@ -93,8 +92,7 @@ rule simulate_exp3_regret:
 rule simulate_multiverse_regret:
     """Compute every rule's excess over the oracle for random settings of Experiment 3."""
     input:
-        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
-        code=imports_of(f"{SCRIPTS}/simulate_multiverse_regret.py"),
+        choices=in_project("workflow/multiverse.yaml"),
     output:
         regret="results/multiverse/regret{part}.parquet",
     log:
@@ -102,6 +100,7 @@ rule simulate_multiverse_regret:
     benchmark:
         "results/timings/simulate_multiverse_regret/{part}.tsv"
     params:
+        code=code_of("simulate_multiverse_regret"),
         cell=lambda wildcards: regret_cell(
             SETTINGS, SPACES["exp3"], int(wildcards.part)
         ).plain(),
@@ -117,9 +116,8 @@ rule judge_multiverse:
             for space in SPACES.values()
             for part in multiverse_parts(SETTINGS, space)
         ],
-        choices=f"{workflow.basedir}/workflow/multiverse.yaml",
-        ledger=f"{workflow.basedir}/workflow/claims.yaml",
-        code=imports_of(f"{SCRIPTS}/judge_multiverse.py"),
+        choices=in_project("workflow/multiverse.yaml"),
+        ledger=in_project("workflow/claims.yaml"),
     output:
         shares="results/multiverse/shares.parquet",
         effects="results/multiverse/choices.parquet",
@@ -130,6 +128,7 @@ rule judge_multiverse:
         "results/timings/judge_multiverse.tsv"
     localrule: True
     params:
+        code=code_of("judge_multiverse"),
         seed=SETTINGS.seed,
     script:
         "../../scripts/judge_multiverse.py"
@@ -144,8 +143,7 @@ rule plot_multiverse_curves:
             for part in multiverse_parts(SETTINGS, space)
         ],
         shares="results/multiverse/shares.parquet",
-        ledger=f"{workflow.basedir}/workflow/claims.yaml",
-        code=imports_of(f"{SCRIPTS}/plot_multiverse_curves.py"),
+        ledger=in_project("workflow/claims.yaml"),
     output:
         pdf=report(
             "figures/multiverse_curves.pdf",
@@ -159,6 +157,8 @@ rule plot_multiverse_curves:
     benchmark:
         "results/timings/plot_multiverse_curves.tsv"
     localrule: True
+    params:
+        code=code_of("plot_multiverse_curves"),
     script:
         "../../scripts/plot_multiverse_curves.py"
 
@@ -167,7 +167,6 @@ rule plot_multiverse_choices:
     """Figure multiverse_choices: how much of each claim's outcome every choice explains."""
     input:
         effects="results/multiverse/choices.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_multiverse_choices.py"),
     output:
         pdf=report(
             "figures/multiverse_choices.pdf",
@@ -181,6 +180,8 @@ rule plot_multiverse_choices:
     benchmark:
         "results/timings/plot_multiverse_choices.tsv"
     localrule: True
+    params:
+        code=code_of("plot_multiverse_choices"),
     script:
         "../../scripts/plot_multiverse_choices.py"
 
@@ -196,7 +197,6 @@ rule tabulate_exp3_regret:
             "results/multiverse/regret{part}.parquet",
             part=SETTINGS.multiverse.regret_parts,
         ),
-        code=imports_of(f"{SCRIPTS}/tabulate_exp3_regret.py"),
     output:
         page="figures/exp3_regret.md",
     log:
@@ -205,6 +205,7 @@ rule tabulate_exp3_regret:
         "results/timings/tabulate_exp3_regret.tsv"
     localrule: True
     params:
+        code=code_of("tabulate_exp3_regret"),
         budget_observations=SETTINGS.exp3.budget_observations,
     script:
         "../../scripts/tabulate_exp3_regret.py"
@@ -221,7 +222,6 @@ rule plot_exp3_regret:
             "results/multiverse/regret{part}.parquet",
             part=SETTINGS.multiverse.regret_parts,
         ),
-        code=imports_of(f"{SCRIPTS}/plot_exp3_regret.py"),
     output:
         pdf=report(
             "figures/exp3_regret.pdf",
@@ -236,6 +236,7 @@ rule plot_exp3_regret:
         "results/timings/plot_exp3_regret.tsv"
     localrule: True
     params:
+        code=code_of("plot_exp3_regret"),
         budget_observations=SETTINGS.exp3.budget_observations,
     script:
         "../../scripts/plot_exp3_regret.py"

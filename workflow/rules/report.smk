@@ -5,7 +5,7 @@
 # writes: figures/report.html
 
 with open(
-    f"{workflow.basedir}/workflow/report/figures_beyond.yaml", encoding="utf-8"
+    in_project("workflow/report/figures_beyond.yaml"), encoding="utf-8"
 ) as listed:
     # Those of `snakemake multiverse` that have been built.
     BEYOND = [
@@ -37,18 +37,18 @@ rule write_report:
         audit="figures/table1_audit.md",
         figures=expand("figures/{figure}.png", figure=FIGURES + BEYOND),
         captions=expand(
-            f"{workflow.basedir}/workflow/report/{{figure}}.rst",
+            in_project("workflow/report/{figure}.rst"),
             figure=FIGURES + BEYOND,
         ),
         listed=[
-            f"{workflow.basedir}/workflow/report/figures.yaml",
-            f"{workflow.basedir}/workflow/report/figures_beyond.yaml",
+            in_project("workflow/report/figures.yaml"),
+            in_project("workflow/report/figures_beyond.yaml"),
         ],
-        template=f"{workflow.basedir}/workflow/report/page.html",
-        styles=f"{workflow.basedir}/workflow/report/page.css",
-        program=f"{workflow.basedir}/workflow/report/page.js",
-        choices=f"{workflow.basedir}/workflow/choices.yaml",
-        citation=f"{workflow.basedir}/CITATION.cff",
+        template=in_project("workflow/report/page.html"),
+        styles=in_project("workflow/report/page.css"),
+        program=in_project("workflow/report/page.js"),
+        choices=in_project("workflow/choices.yaml"),
+        citation=in_project("CITATION.cff"),
         data=rules.prepare_heart.input.data,
         # A benchmark file is a product of its rule and can be asked for like any other.
         timings=[
@@ -88,7 +88,6 @@ rule write_report:
             *expand("results/timings/plot_{figure}.tsv", figure=FIGURES),
             "results/timings/judge_claims.tsv",
         ],
-        code=imports_of(f"{SCRIPTS}/write_report.py"),
     output:
         page=report(
             "figures/report.html",
@@ -102,11 +101,12 @@ rule write_report:
         "results/timings/write_report.tsv"
     localrule: True
     params:
+        code=code_of("write_report"),
         seed=SETTINGS.seed,
         config_digest=digest_of(config),
         # Not the file as an input: the order of its keys and its comments do not count.
         default_digest=digest_of(
-            yaml.safe_load(open(f"{workflow.basedir}/config.yaml", encoding="utf-8"))
+            yaml.safe_load(open(in_project("config.yaml"), encoding="utf-8"))
         ),
     script:
         "../../scripts/write_report.py"

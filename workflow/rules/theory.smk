@@ -20,8 +20,6 @@ rule theory:
 
 rule simulate_theory_approximation:
     """Compute exact errors and bounds of Proposition 2 for two kinds of probabilities."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_theory_approximation.py"),
     output:
         errors="results/theory/approximation_errors.parquet",
     log:
@@ -29,6 +27,7 @@ rule simulate_theory_approximation:
     benchmark:
         "results/timings/simulate_theory_approximation.tsv"
     params:
+        code=code_of("simulate_theory_approximation"),
         cell=Cell(settings=SETTINGS.theory.approximation, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_approximation.py"
@@ -38,7 +37,6 @@ rule plot_theory_approximation:
     """Figure theory_approximation: exact error and bound of Proposition 2 over the dimension."""
     input:
         errors="results/theory/approximation_errors.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_theory_approximation.py"),
     output:
         pdf=report(
             "figures/theory_approximation.pdf",
@@ -52,14 +50,14 @@ rule plot_theory_approximation:
     benchmark:
         "results/timings/plot_theory_approximation.tsv"
     localrule: True
+    params:
+        code=code_of("plot_theory_approximation"),
     script:
         "../../scripts/plot_theory_approximation.py"
 
 
 rule simulate_theory_alternating:
     """Run the alternating scheme of Theorem 1 from several starts, for both losses."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_theory_alternating.py"),
     output:
         paths="results/theory/alternating_paths.parquet",
         runs="results/theory/alternating_runs.parquet",
@@ -68,6 +66,7 @@ rule simulate_theory_alternating:
     benchmark:
         "results/timings/simulate_theory_alternating.tsv"
     params:
+        code=code_of("simulate_theory_alternating"),
         cell=Cell(settings=SETTINGS.theory.alternating, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_alternating.py"
@@ -78,7 +77,6 @@ rule plot_theory_alternating:
     input:
         paths="results/theory/alternating_paths.parquet",
         runs="results/theory/alternating_runs.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_theory_alternating.py"),
     output:
         pdf=report(
             "figures/theory_alternating.pdf",
@@ -93,6 +91,7 @@ rule plot_theory_alternating:
         "results/timings/plot_theory_alternating.tsv"
     localrule: True
     params:
+        code=code_of("plot_theory_alternating"),
         tolerance=SETTINGS.theory.alternating.tolerance,
     script:
         "../../scripts/plot_theory_alternating.py"
@@ -100,8 +99,6 @@ rule plot_theory_alternating:
 
 rule simulate_theory_generalisation:
     """Measure the generalisation gap of Theorem 2 over a grid of sizes."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_theory_generalisation.py"),
     output:
         gaps="results/theory/generalisation_gaps.parquet",
         scaling="results/theory/generalisation_scaling.parquet",
@@ -110,6 +107,7 @@ rule simulate_theory_generalisation:
     benchmark:
         "results/timings/simulate_theory_generalisation.tsv"
     params:
+        code=code_of("simulate_theory_generalisation"),
         cell=Cell(settings=SETTINGS.theory.generalisation, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_generalisation.py"
@@ -120,7 +118,6 @@ rule plot_theory_generalisation:
     input:
         gaps="results/theory/generalisation_gaps.parquet",
         scaling="results/theory/generalisation_scaling.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_theory_generalisation.py"),
     output:
         pdf=report(
             "figures/theory_generalisation.pdf",
@@ -134,14 +131,14 @@ rule plot_theory_generalisation:
     benchmark:
         "results/timings/plot_theory_generalisation.tsv"
     localrule: True
+    params:
+        code=code_of("plot_theory_generalisation"),
     script:
         "../../scripts/plot_theory_generalisation.py"
 
 
 rule simulate_theory_allocation:
     """Solve Theorem 3's problem over budgets and on random instances, three ways."""
-    input:
-        code=imports_of(f"{SCRIPTS}/simulate_theory_allocation.py"),
     output:
         budgets="results/theory/allocation_budgets.parquet",
         instances="results/theory/allocation_instances.parquet",
@@ -150,6 +147,7 @@ rule simulate_theory_allocation:
     benchmark:
         "results/timings/simulate_theory_allocation.tsv"
     params:
+        code=code_of("simulate_theory_allocation"),
         cell=SETTINGS.allocation_cell().plain(),
     script:
         "../../scripts/simulate_theory_allocation.py"
@@ -160,7 +158,6 @@ rule plot_theory_allocation:
     input:
         budgets="results/theory/allocation_budgets.parquet",
         instances="results/theory/allocation_instances.parquet",
-        code=imports_of(f"{SCRIPTS}/plot_theory_allocation.py"),
     output:
         pdf=report(
             "figures/theory_allocation.pdf",
@@ -175,6 +172,7 @@ rule plot_theory_allocation:
         "results/timings/plot_theory_allocation.tsv"
     localrule: True
     params:
+        code=code_of("plot_theory_allocation"),
         predictors=[each.plain() for each in SETTINGS.exp3.predictors],
         budgets=SETTINGS.exp3.budgets,
     script:

@@ -13,7 +13,7 @@ import matplotlib.font_manager
 import pytest
 
 from embedalloc.study.workflow.files import whole_file
-from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.job import WORKFLOW, job
 from embedalloc.study.workflow.style import new_figure, save_figure
 from embedalloc.study.workflow.tables import TableError
 
@@ -173,6 +173,14 @@ def test_a_job_ends_when_its_workflow_is_killed(tmp_path):
     finally:
         if alive(child):
             os.kill(child, signal.SIGKILL)
+
+
+def test_a_job_whose_workflow_ended_while_it_started_does_no_work(tmp_path, monkeypatch):
+    with subprocess.Popen(["true"]) as workflow:
+        workflow.wait()
+    monkeypatch.setenv(WORKFLOW, str(workflow.pid))
+    with pytest.raises(SystemExit, match="has ended"), job(tmp_path / "x.log"):
+        raise AssertionError("no work without a workflow")
 
 
 def alive(process: int) -> bool:

@@ -9,7 +9,8 @@ import pytest
 
 from embedalloc.study.settings.exp1 import Exp1Designs
 from embedalloc.study.settings.words import ConfigError
-from embedalloc.study.workflow.start import check_folder
+from embedalloc.study.workflow.start import check_folder, use_own_code
+from tests.places import ROOT
 
 RUN = """
 import sys, time
@@ -82,6 +83,20 @@ def test_places_for_results_are_checked(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(ConfigError, match="the folder is read-only"):
         check_folder(tmp_path)
+
+
+def test_jobs_get_the_code_of_this_project_first(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", f"/another/clone/src:{ROOT}")
+    use_own_code(ROOT)
+    assert os.environ["PYTHONPATH"] == f"{ROOT}/src:{ROOT}:/another/clone/src"
+    monkeypatch.delenv("PYTHONPATH")
+    use_own_code(ROOT)
+    assert os.environ["PYTHONPATH"] == f"{ROOT}/src:{ROOT}"
+
+
+def test_the_code_of_another_clone_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match=rf"^{tmp_path}: .* with the code of {ROOT}; start"):
+        use_own_code(tmp_path)
 
 
 def test_designs_stand_in_the_order_of_the_paper():

@@ -1,72 +1,94 @@
-"""Which code a rule depends on, so that the workflow can compare it by content, like data."""
+"""Which code a rule depends on, by what it does, so that edits make the right jobs run again."""
 
 import ast
+import hashlib
+import os
 from functools import cache
 from pathlib import Path
 
-PACKAGE = "embedalloc"
-#: The folder that holds the package, whichever way it was installed.
-SOURCE = Path(__file__).resolve().parents[3]
+PROJECT = Path(__file__).resolve().parents[4]
+#: The packages of this project, and where in it they lie.
+HOMES = {"embedalloc": "src", "tests": "."}
 
 
-def imports_of(script: str | Path) -> list[str]:
-    """Return a script and the package files it imports, directly or through other package files.
+class _Strip(ast.NodeTransformer):
+    """Takes away what does nothing: docstrings, and what only a type checker sees."""
 
-    Read from the source text, without running it. Imports that only a type checker sees do not
-    count. The list is sorted and holds paths relative to the working directory where possible.
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        constant = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if constant else node
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.orelse if ast.unparse(node.test).endswith("TYPE_CHECKING") else node
+
+
+def in_project(path: str) -> str:
+    """Return the path of a project file from the working directory: moved together, it stays."""
+    return os.path.relpath(PROJECT / path)
+
+
+def code_of(script: str, project: Path = PROJECT) -> str:
+    """Return a digest of what a script and all project modules that it imports do.
+
+    Read from the source text, without running it; the script is named without folder and suffix.
+    Comments, docstrings, formatting and the place of the project do not count.
     """
-    found = {Path(script)}
-    waiting = [Path(script)]
+    digest = hashlib.sha256()
+    for name, text in sorted(modules_of(script, project).items()):
+        digest.update(f"{name}\n{text}\n".encode())
+    return digest.hexdigest()
+
+
+def modules_of(script: str, project: Path = PROJECT) -> dict[str, str]:
+    """Return what a script and each module that it needs does, by dotted name."""
+    found: dict[str, str] = {}
+    waiting = {script: project / f"scripts/{script}.py"}
     while waiting:
-        path = waiting.pop()
-        for module in _imported_modules(path.read_text(encoding="utf-8"), str(path)):
-            for needed in _files_of(module):
-                if needed not in found:
-                    found.add(needed)
-                    waiting.append(needed)
-    return sorted(_shown(path) for path in found)
+        name, path = waiting.popitem()
+        found[name], imports = _meaning(path.read_text(encoding="utf-8"))
+        for imported, line in imports:
+            try:
+                loaded = _loaded_by(imported, project)
+            except ValueError as error:
+                raise ValueError(f"{path.relative_to(project)}:{line}: {error}") from None
+            waiting |= {module: loaded[module] for module in loaded if module not in found}
+    # A package that only says what it is adds nothing.
+    return {name: text for name, text in found.items() if text}
 
 
 @cache  # scripts share most of what they import
-def _imported_modules(text: str, path: str) -> tuple[str, ...]:
-    """Return the dotted names of this package that a file imports, wherever in the file."""
-    found: list[str] = []
-    waiting: list[ast.AST] = [ast.parse(text, path)]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            waiting.extend(node.orelse)
-            continue
+def _meaning(text: str) -> tuple[str, list[tuple[str, int]]]:
+    """Return what a module does, as a text, and the names that it imports with their lines."""
+    tree = _Strip().visit(ast.parse(text))
+    imports: list[tuple[str, int]] = []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
+            imports += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise ValueError(f"{path}:{node.lineno}: write the import with its full name")
             # `from package import name` may name a module or something inside one.
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            names = []
-            # Imports are statements: there are none inside expressions.
-            children = ast.iter_child_nodes(node)
-            waiting.extend(child for child in children if not isinstance(child, ast.expr))
-        found.extend(name for name in names if name.split(".")[0] == PACKAGE)
-    return tuple(found)
+            module = "." * node.level + (node.module or "")
+            imports += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
+    return ast.unparse(tree), imports
 
 
 @cache
-def _files_of(module: str) -> tuple[Path, ...]:
-    """Return the files that importing a dotted name runs: packages on the way and the module."""
-    place, found = SOURCE, []
-    for part in module.split("."):
-        place = place / part
-        if (place / "__init__.py").exists():
-            found.append(place / "__init__.py")
-        elif place.with_suffix(".py").exists():
-            found.append(place.with_suffix(".py"))
+def _loaded_by(name: str, project: Path) -> dict[str, Path]:
+    """Return the modules that importing a dotted name runs: packages on the way and the module.
+
+    The package at the top is left out: it only knows where names live, and loads them when asked.
+    """
+    module, *parts = name.split(".")
+    if module and module not in HOMES:
+        return {}
+    folder, loaded = project / HOMES.get(module, "relative") / module, {}
+    for part in parts:
+        file = folder / f"{part}.py"
+        folder, module = folder / part, f"{module}.{part}"
+        file = file if file.exists() else folder / "__init__.py"
+        if not file.exists():
             break
-    return tuple(found)
-
-
-def _shown(path: Path) -> str:
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+        loaded[module] = file
+    if not loaded:
+        raise ValueError(f"import {name!r} by the full name of the module where it lives")
+    return loaded

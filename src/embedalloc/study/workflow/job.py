@@ -1,14 +1,19 @@
 """What every workflow script does around its work: a log, and errors in plain words."""
 
+import ctypes
 import os
+import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 from embedalloc.study.workflow.tables import TableError
+
+#: Where the environment of a job says which process runs the workflow.
+WORKFLOW = "EMBEDALLOC_WORKFLOW"
+PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 
 
 @contextmanager
@@ -18,7 +23,7 @@ def job(log_path: str | Path) -> Iterator[None]:
     A file that cannot be trusted, or cannot be written, ends the job with one line that names
     it; any other error keeps its traceback, in the log too. The work ends with the workflow.
     """
-    _end_with_parent()
+    _end_with_workflow()
     try:
         with _logged(Path(log_path)):
             yield
@@ -45,17 +50,14 @@ def _logged(path: Path) -> Iterator[None]:
         print(f"done in {seconds:.1f} s, {cpu:.2f} s of CPU time", file=log)
 
 
-def _end_with_parent(interval: float = 0.5) -> None:
-    """End this process soon after the one that started it.
+def _end_with_workflow() -> None:
+    """End this process when the one that started it ends, in whichever way (on Linux).
 
     A workflow that was killed leaves its jobs behind; they must not write beside those that the
-    next run starts.
+    next run starts. Snakemake starts a job from a thread that waits for it.
     """
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(interval)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    if sys.platform != "linux":
+        return
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if not Path("/proc", os.environ.get(WORKFLOW, "self")).exists():
+        raise SystemExit("error: the workflow that started this job has ended")

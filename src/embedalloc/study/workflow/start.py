@@ -5,14 +5,15 @@ import os
 import platform
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from embedalloc.study.settings.configuration import Configuration, read_configuration
 from embedalloc.study.settings.words import ConfigError
+from embedalloc.study.workflow.dependencies import PROJECT
+from embedalloc.study.workflow.job import WORKFLOW
 
-#: Numbers must not depend on how many threads the user's environment asks for.
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 #: Kept open, and so locked, until the process ends in whichever way.
 _held: list[int] = []
 
@@ -22,13 +23,26 @@ def prepare(workflow: Any, config: Mapping[str, Any]) -> Configuration:
 
     Raises a `ConfigError` that says what to change.
     """
+    use_own_code(Path(workflow.basedir))
     settings = read_configuration(config)
     for folder in ("results", "figures"):
         check_folder(Path(folder))
-    os.environ.update(dict.fromkeys(THREADS, "1"))
+    os.environ[WORKFLOW] = str(os.getpid())
     if workflow.is_main_process:
         forget_stale_locks(Path(".snakemake"))
     return settings
+
+
+def use_own_code(project: Path) -> None:
+    """Give all jobs this project's code, whatever else is installed; refuse to be other code."""
+    if project.resolve() != PROJECT:
+        raise ConfigError(
+            f"{project}: this study was about to run with the code of {PROJECT}; "
+            "start snakemake in a process of its own"
+        )
+    ours = [str(PROJECT / "src"), str(PROJECT)]  # the latter for tests.benchmarks
+    others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(ours + others))
 
 
 def check_folder(folder: Path) -> None:
@@ -53,20 +67,14 @@ def forget_stale_locks(state: Path) -> None:
     state.mkdir(exist_ok=True)
     handle = os.open(state / "running.lock", os.O_RDWR | os.O_CREAT, 0o644)
     _held.append(handle)
-    here = platform.node().encode()
-    try:
+    here, locks = platform.node().encode(), state / "locks"
+    with suppress(OSError):  # another run is alive, or there are no such locks here
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        alone = True
-    except OSError:
-        alone = False
-    locks = state / "locks"
-    if alone and os.pread(handle, 256, 0) in (b"", here):
-        shutil.rmtree(locks, ignore_errors=True)
-    if alone and not locks.exists():
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, here, 0)
-    try:
+        if os.pread(handle, 256, 0) in (b"", here):
+            shutil.rmtree(locks, ignore_errors=True)
+        if not locks.exists():
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, here, 0)
+    with suppress(OSError):
         # Shared from now on: several runs may be alive, and none of them alone.
         fcntl.flock(handle, fcntl.LOCK_SH)
-    except OSError:
-        return

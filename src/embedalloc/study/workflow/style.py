@@ -1,7 +1,7 @@
-"""One look for all figures: sizes, fonts, and one colour and marker per allocation rule."""
+"""One look for all figures: sizes, fonts, colours, and curves with their bands."""
 
 import errno
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from embedalloc.study.heart.table1 import MODEL_LABELS
-from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.workflow.files import whole_file
 
 FONT = "DejaVu Sans"
@@ -25,8 +22,6 @@ TEXT_WIDTH = 6.3
 #: Share of the replications inside a band.
 BAND = (0.1, 0.9)
 BAND_WORDS = "bands (often narrower than the lines): 10th to 90th percentile of the replications"
-#: Experiment 3 says wherever it is shown how its settings came about.
-EXP3_WORDS = f"settings chosen so that the paper's findings can hold;\n{BAND_WORDS}"
 
 
 @dataclass(frozen=True)
@@ -41,46 +36,6 @@ class Look:
 # The colours of Okabe and Ito, told apart with every common form of colour blindness.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#8C8C8C"
-
-ALLOCATION_RULES: Mapping[str, Look] = {
-    "proposed": Look("proposed", BLUE, "o"),
-    "equal": Look("equal", ORANGE, "s"),
-    "cardinality": Look("cardinality", VERMILLION, "^"),
-    "spectral_mass": Look("spectral mass", GREEN, "D"),
-}
-
-#: Rules beyond the paper; the exact optimum of its surrogate has the colour of its rule.
-RULES_BEYOND: Mapping[str, Look] = {
-    "unit_coefficients": Look("all coefficients 1", SKY, "D"),
-    "exact_surrogate": Look("exact optimum of Σ a/d", BLUE, "x"),
-    "noise_corrected": Look("noise-corrected a", PURPLE, "v"),
-    "relevance_weighted": Look("relevance-weighted tail", GREY, "X"),
-    "response_aware": Look("response-aware", BLACK, "P"),
-}
-
-#: Models of Table 1; rules that occur in Experiment 3 keep their colour.
-MODELS: Mapping[str, Look] = {
-    model: Look(MODEL_LABELS[model], color, marker)
-    for model, color, marker in (
-        ("proposed", BLUE, "o"),
-        ("one_hot", BLACK, "P"),
-        ("unconstrained", PURPLE, "v"),
-        ("uniform", ORANGE, "s"),
-        ("cardinality", VERMILLION, "^"),
-        ("cardinality_per_dimension", VERMILLION, "2"),
-        ("uniform_search", ORANGE, "X"),
-        ("one_hot_best", BLACK, "*"),
-        ("unconstrained_best", PURPLE, "<"),
-        ("unit_coefficients", SKY, "D"),
-    )
-}
-
-#: The predictors of Experiment 3; sizes of the tables, so a scale from light to dark.
-PREDICTORS = (
-    Look("predictor 1", SKY, "o"),
-    Look("predictor 2", PURPLE, "s"),
-    Look("predictor 3", BLACK, "^"),
-)
 
 
 def new_figure(
@@ -166,48 +121,10 @@ def draw_curve(
         )
 
 
-def draw_rule_comparison(axes: Axes, rows: pd.DataFrame, over: str, noise_floor: float) -> None:
-    """Draw the risk of each allocation rule of Experiment 3 over budgets or sample sizes.
-
-    Rivals are solid where they stop at their floored dimensions and dotted where they too spend
-    the leftover; the proposed rule spends it by definition.
-    """
-    for rule, look in ALLOCATION_RULES.items():
-        mine = rows[rows["allocation_rule"] == rule]
-        main = mine[mine["leftover"] == ("spent" if rule == "proposed" else "floored")]
-        order = 4 if rule == "proposed" else 3
-        draw_curve(axes, mean_and_band(main, over, "risk"), look, zorder=order)
-        if rule != "proposed":
-            spent = mean_and_band(mine[mine["leftover"] == "spent"], over, "risk")
-            draw_curve(
-                axes, spent, look, band=False, linestyle=":", marker="", label=None, zorder=5
-            )
-    axes.axhline(noise_floor, color=GREY, linewidth=1.0, linestyle="--")
-    # A log scale: the rules differ by small factors near the floor and by large ones above.
-    axes.set_yscale("log")
-    plain_log_ticks(axes.yaxis)
-    handles, _ = axes.get_legend_handles_labels()
-    handles += [
-        Line2D([], [], color=BLACK, linestyle=":", label="rivals, leftover spent"),
-        Line2D([], [], color=GREY, linestyle="--", label=f"noise floor {noise_floor:g}"),
-    ]
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, title=EXP3_WORDS)
-
-
 def legend_below(figure: Figure, axes: Axes, *, columns: int, title: str) -> None:
     """Put the legend of one panel below all panels, which share their curves."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=title)
-
-
-def spectrum_label(law: Spectrum) -> str:
-    """Return a decay law as a formula for titles."""
-    if law.decay == "polynomial":
-        return rf"$\sigma_k = {law.scale:g}\,k^{{-{law.rate:g}}}$"
-    steps = f"(k-{law.offset:g})" if law.offset else r"\,k"
-    return rf"$\sigma_k = {law.scale:g}\,e^{{-{law.rate:g}{steps}}}$"
 
 
 def dimension_ticks(axes: Axes, largest: int) -> None:

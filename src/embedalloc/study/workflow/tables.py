@@ -6,13 +6,13 @@ damaged, foreign or outdated file and names the command that rebuilds it.
 
 Parquet's own checksums cover its pages but not its footer, and a parser given a damaged footer may
 do anything. So each file carries a digest of all its bytes, which is compared before anything is
-parsed. It stands between the data and the footer, where the format allows bytes that nothing
-points to: the files are plain parquet to every other reader, and there is no second file to lose.
+parsed: a seal among its metadata, computed with zeros in its own place. To every other reader the
+files are plain parquet, and there is no second file to lose.
 """
 
 import hashlib
 import json
-import struct
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,7 +23,6 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import embedalloc
 from embedalloc.study.workflow.files import whole_file
 
 Kind = Literal["integer", "number", "text", "flag", "integers", "numbers"]
@@ -36,12 +35,9 @@ _ARROW_TYPES = {
     "numbers": pa.list_(pa.float64()),
 }
 _METADATA_KEY = b"embedalloc"
-#: The last bytes of a parquet file: the footer's length and a fixed word.
-_END = struct.Struct("<I4s")
-_MAGIC = b"PAR1"
-#: What stands before a footer of ours: this word and the digest of all other bytes.
-_SEAL = b"embedalloc sha256"
-_SEAL_SIZE = len(_SEAL) + hashlib.sha256().digest_size
+#: What stands in a file of ours: a word, then the digest of all bytes with zeros in its place.
+_SEAL_WORD, _ZEROS = b"embedalloc sha256 ", b"0" * 64
+_SEAL = re.compile(_SEAL_WORD + b"([0-9a-f]{64})")
 
 
 class TableError(ValueError):
@@ -148,39 +144,36 @@ def write_table(
 ) -> None:
     """Check a frame against its contract and put it in place as one complete parquet file.
 
-    The file carries the package version, the digest of the settings that made it and the seed.
+    The file carries the digest of the settings that made it and the seed.
     """
     target = Path(path)
     contract.check(frame, str(target))
     schema = pa.schema([(name, _ARROW_TYPES[c.kind]) for name, c in contract.columns.items()])
     provenance = {
-        "package_version": embedalloc.__version__,
         "contract": contract.name,
         "contract_digest": contract.digest,
         "config_digest": digest_of(settings),
         "seed": seed,
     }
     table = pa.Table.from_pandas(frame, schema=schema, preserve_index=False)
-    table = table.replace_schema_metadata({_METADATA_KEY: json.dumps(provenance, sort_keys=True)})
-    content = pa.BufferOutputStream()
-    pq.write_table(table, content, compression="zstd", write_page_checksum=True)
+    table = table.replace_schema_metadata(
+        {_METADATA_KEY: json.dumps(provenance, sort_keys=True), "seal": _SEAL_WORD + _ZEROS}
+    )
+    stream = pa.BufferOutputStream()
+    pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
+    content = stream.getvalue().to_pybytes()
+    digest = hashlib.sha256(content).hexdigest().encode()
     with whole_file(target) as partial:
-        partial.write_bytes(_sealed(content.getvalue().to_pybytes()))
+        partial.write_bytes(content.replace(_SEAL_WORD + _ZEROS, _SEAL_WORD + digest))
 
 
 def read_table(path: str | Path, contract: Contract) -> pd.DataFrame:
     """Return the frame of one file, or say what is wrong with it and how to rebuild it."""
-    provenance, table = _read_arrow(Path(path), contract)
-    if provenance.get("contract_digest") != contract.digest:
-        raise TableError(
-            f"{path}: written for an older contract of {contract.name!r}; {_rebuild(path)}"
-        )
-    frame = table.to_pandas()
     try:
-        contract.check(frame, str(path))
+        return _read_checked(Path(path), contract)
     except TableError as error:
-        raise TableError(f"{error}; {_rebuild(path)}") from None
-    return frame
+        way_out = f"rebuild it with: snakemake --cores 1 --force {path}"
+        raise TableError(f"{error}; {way_out}") from None
 
 
 def read_tables(paths: Iterable[str | Path], contract: Contract) -> pd.DataFrame:
@@ -189,60 +182,30 @@ def read_tables(paths: Iterable[str | Path], contract: Contract) -> pd.DataFrame
     return pd.concat(frames, ignore_index=True)
 
 
-def provenance_of(path: str | Path, contract: Contract) -> dict[str, Any]:
-    """Return package version, contract, config digest and seed written into a file."""
-    return _read_arrow(Path(path), contract)[0]
-
-
-def _sealed(content: bytes) -> bytes:
-    """Return a parquet file with the digest of its bytes before its footer."""
-    footer = _footer_start(content)
-    digest = hashlib.sha256(content).digest()
-    return content[:footer] + _SEAL + digest + content[footer:]
-
-
-def _footer_start(content: bytes) -> int:
-    """Return where the footer begins, or 0 where the end of the file does not say."""
-    if len(content) < _END.size:
-        return 0
-    length, magic = _END.unpack_from(content, len(content) - _END.size)
-    return max(0, len(content) - _END.size - length) if magic == _MAGIC else 0
-
-
-def _unsealed(content: bytes, path: Path) -> bytes:
-    """Return the parquet file without its seal, or refuse bytes that are not those written."""
-    footer = _footer_start(content)
-    start = footer - _SEAL_SIZE
-    if start < 0 or not content.startswith(_MAGIC):
-        raise TableError(f"{path}: damaged or not parquet; {_rebuild(path)}")
-    if content[start : start + len(_SEAL)] != _SEAL:
-        raise TableError(
-            f"{path}: not written by embedalloc, or damaged; move it away, then {_rebuild(path)}"
-        )
-    written = content[:start] + content[footer:]
-    if hashlib.sha256(written).digest() != content[start + len(_SEAL) : footer]:
-        raise TableError(
-            f"{path}: damaged or not parquet (its bytes are not those that were written); "
-            f"{_rebuild(path)}"
-        )
-    return written
-
-
-def _read_arrow(path: Path, contract: Contract) -> tuple[dict[str, Any], pa.Table]:
+def _read_checked(path: Path, contract: Contract) -> pd.DataFrame:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise TableError(f"{path}: no such file; {_rebuild(path)}") from None
+        raise TableError(f"{path}: no such file") from None
     except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror}); {_rebuild(path)}") from None
-    table = pq.ParquetFile(pa.BufferReader(_unsealed(content, path))).read()
+        raise TableError(f"{path}: cannot be read ({error.strerror})") from None
+    if not _is_as_written(content):
+        raise TableError(f"{path}: damaged or not parquet, or not written by embedalloc")
+    table = pq.ParquetFile(pa.BufferReader(content)).read()
     provenance = json.loads(table.schema.metadata[_METADATA_KEY])
-    if provenance.get("contract") != contract.name:
-        raise TableError(
-            f"{path}: holds {provenance.get('contract')!r}, not {contract.name!r}; {_rebuild(path)}"
-        )
-    return provenance, table
+    if provenance["contract"] != contract.name:
+        raise TableError(f"{path}: holds {provenance['contract']!r}, not {contract.name!r}")
+    if provenance["contract_digest"] != contract.digest:
+        raise TableError(f"{path}: written for an older contract of {contract.name!r}")
+    frame = table.to_pandas()
+    contract.check(frame, str(path))
+    return frame
 
 
-def _rebuild(path: str | Path) -> str:
-    return f"rebuild it with: snakemake --cores 1 --force {path}"
+def _is_as_written(content: bytes) -> bool:
+    """Return whether the digest of a file's bytes is the one in its seal."""
+    seal = _SEAL.search(content)
+    if seal is None:
+        return False
+    written = content[: seal.start(1)] + _ZEROS + content[seal.end(1) :]
+    return hashlib.sha256(written).hexdigest().encode() == seal[1]

@@ -1,0 +1,75 @@
+"""Starts the workflow as a user does: the one helper of all tests that need a run."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.places import ROOT, SMOKE
+
+#: What a study consists of.
+STUDY = ("Snakefile", "config.yaml", "CITATION.cff", "workflow", "scripts", "src", "tests")
+#: Rules that only name files to be made.
+TARGETS = ("all", "theory", "benchmarks", "multiverse")
+
+
+def start(
+    directory: Path,
+    *arguments: str,
+    project: Path = ROOT,
+    config: Path | None = SMOKE,
+    cores: int = 2,
+    environment: Mapping[str, str] = {},
+    **process: Any,
+) -> subprocess.Popen[str]:
+    """Start a run of a project's workflow in a folder; its output is text."""
+    command = [sys.executable, "-m", "snakemake"]
+    command += ["--configfile", str(config)] if config else []  # first: it takes all that follows
+    command += ["--snakefile", str(project / "Snakefile"), "--directory", str(directory)]
+    command += ["--nocolor", "--cores", str(cores)]
+    return subprocess.Popen(
+        [*command, *arguments], cwd=directory, env=os.environ | environment, text=True, **process
+    )
+
+
+def run(directory: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a workflow to its end; return how it ended and all that it said."""
+    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with start(directory, *arguments, **output, **options) as process:
+        said, _ = process.communicate()
+    return subprocess.CompletedProcess(process.args, process.returncode, said)
+
+
+def complete(directory: Path, *arguments: str, **options: Any) -> str:
+    """Run a workflow that must succeed; return what it said."""
+    done = run(directory, *arguments, **options)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def planned(directory: Path, *arguments: str, **options: Any) -> dict[str, int]:
+    """Return the rules that a run would execute, with their counts of jobs."""
+    said = complete(directory, "--dry-run", *arguments, **options)
+    table = re.search(r"^job +count\n-+ +-+\n((?:.+\n)+?)total", said, flags=re.MULTILINE)
+    if table is None:
+        assert "Nothing to be done" in said
+        return {}
+    rows = (line.split() for line in table[1].splitlines())
+    return {rule: int(count) for rule, count in rows if rule not in TARGETS}
+
+
+def copy_study(target: Path, source: Path = ROOT) -> Path:
+    """Copy a project, without its results, as a clone of its own; return the target."""
+    target.mkdir(exist_ok=True)
+    for name in STUDY:
+        if (source / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            shutil.copytree(source / name, target / name, ignore=ignored)
+        else:
+            shutil.copy(source / name, target / name)
+    (target / "profiles").symlink_to("workflow/profiles")
+    return target
