@@ -3,6 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from embedalloc.intervals import normal_interval
 from embedalloc.study.heart.looks import MODELS
 from embedalloc.study.heart.metrics import LOSSES
 from embedalloc.study.workflow.job import job
@@ -20,12 +21,12 @@ OVER_BUDGETS = ("proposed", "uniform", "unit_coefficients")
 WITHOUT_BUDGET = ("unconstrained", "one_hot")
 
 
-def mean_interval(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
-    """Return the mean and its 95 % interval (normal) for each value of `by`."""
-    grouped = frame.groupby(by, sort=True)[value]
-    half = 1.96 * grouped.std() / grouped.count() ** 0.5
+def mean_with_interval(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return the mean over splits and its interval for each budget."""
+    grouped = rows.groupby("budget", sort=True)[column]
     mean = grouped.mean()
-    return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
+    low, high = normal_interval(mean, grouped.std(), grouped.count())
+    return pd.DataFrame({"mean": mean, "low": low, "high": high})
 
 
 def draw(losses: pd.DataFrame) -> Figure:
@@ -36,7 +37,7 @@ def draw(losses: pd.DataFrame) -> Figure:
         column = f"{part}_logloss"
         for network in OVER_BUDGETS:
             rows = losses[losses["network"] == network]
-            draw_curve(axis, mean_interval(rows, "budget", column), MODELS[network])
+            draw_curve(axis, mean_with_interval(rows, column), MODELS[network])
         for network, linestyle in zip(WITHOUT_BUDGET, ("--", ":"), strict=True):
             rows = losses[(losses["network"] == network) & (losses["restart"] == 0)]
             look = MODELS[network]

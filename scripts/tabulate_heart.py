@@ -23,6 +23,7 @@ from embedalloc.study.heart.table1 import (
 from embedalloc.study.workflow.files import whole_file
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table, read_tables, write_table
+from embedalloc.text import markdown_table
 
 
 def printed_rows(table: pd.DataFrame) -> list[list[str]]:
@@ -82,8 +83,8 @@ PAIRED_HEAD = [
 
 def markdown(head: list[str], rows: list[list[str]], notes: list[str]) -> str:
     """Return a Markdown table with notes below."""
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
-    return "\n".join([*lines, "", *(f"- {note}" for note in notes), ""])
+    table = markdown_table(head, rows, align=[" --- "] * len(head))
+    return "\n".join([table, "", *(f"- {note}" for note in notes), ""])
 
 
 def latex(head: list[str], rows: list[list[str]], notes: list[str]) -> str:

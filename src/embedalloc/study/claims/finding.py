@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from embedalloc.arrays import Floats
+from embedalloc.intervals import resample_means
 
 #: Means by cell of an experiment; the last axis is the curve, axes before it are resamples.
 Means = Mapping[Any, Floats]
@@ -75,18 +76,11 @@ class Bootstrap:
             Function of the means; it must work along the last axis.
         """
         estimate = statistic({cell: rows.mean(axis=0) for cell, rows in samples.items()})
-        resampled = statistic({cell: self._means(rows) for cell, rows in samples.items()})
+        resampled = statistic(
+            {cell: resample_means(rows, self.draws, self.rng) for cell, rows in samples.items()}
+        )
         low, high = np.quantile(resampled, [0.025, 0.975], method="inverted_cdf")
         return Interval(float(estimate), float(low), float(high), resampled)
-
-    def _means(self, rows: Floats) -> Floats:
-        # How often each row was drawn, resample by resample: a multinomial count, but counting
-        # drawn rows takes a fifth of the time of drawing the counts.
-        count = len(rows)
-        drawn = self.rng.integers(count, size=(self.draws, count))
-        places = drawn + count * np.arange(self.draws)[:, None]
-        weights = np.bincount(places.ravel(), minlength=places.size).reshape(self.draws, count)
-        return weights @ rows / count
 
 
 def share_of_falls(curve: Floats) -> Floats:

@@ -12,11 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from embedalloc.allocation import Allocation, integer_dimensions
-from embedalloc.arrays import Floats
+from embedalloc.allocation import solve_by_paper
+from embedalloc.arrays import Floats, Ints
 from embedalloc.budgets import BudgetSelection, select_budget, select_budget_by_holdout
 from embedalloc.budgets import Rows as RowNumbers
-from embedalloc.rules import cardinality_priority, equal
+from embedalloc.problem import BudgetProblem, build_problem
+from embedalloc.proportional import (
+    dimensions_by_priority,
+    proportional_dimensions,
+    weigh_equally,
+)
 from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.heart.patients import CATEGORICAL, NUMERIC
@@ -192,9 +197,13 @@ class Bench:
             return coefficients
         return coefficients * self.observed if use == "multiply" else coefficients / self.observed
 
-    def propose(self, coefficients: Floats, budget: int) -> Allocation:
-        """Return the paper's allocation for these coefficients."""
-        return integer_dimensions(coefficients, self.cardinalities, budget, maximum=self.caps)
+    def propose(self, coefficients: Floats, budget: int) -> Ints:
+        """Return the paper's dimensions for these coefficients."""
+        return solve_by_paper(self.problem(budget), coefficients).dimensions
+
+    def problem(self, budget: int) -> BudgetProblem:
+        """Return the problem that all rules solve at one budget."""
+        return build_problem(self.cardinalities, budget, maximum=self.caps)
 
     @property
     def caps(self) -> list[int] | None:
@@ -217,6 +226,11 @@ def training_settings(settings: Mapping[str, Any]) -> TrainingSettings:
     """Return the trainer's settings from the study's."""
     names = ("learning_rate", "weight_decay", "batch", "epochs", "patience", "dropout", "watch")
     return TrainingSettings(**{name: settings[name] for name in (*names, "restore_best")})
+
+
+def share_equally(problem: BudgetProblem) -> Ints:
+    """Return equal dimensions, the leftover unspent."""
+    return proportional_dimensions(problem, weigh_equally(problem), "floored")
 
 
 def square_root_dimensions(cardinalities: Iterable[int]) -> tuple[int, ...]:
@@ -283,20 +297,18 @@ def run_split(
             fitted[network, 0, restart] = bench.fit(dimensions, restart)
     before = bench.coefficients(pilot_dimensions, bench.start(pilot_dimensions, 0))
     after = bench.coefficients(pilot_dimensions, pilot.weights)
-    rules: dict[str, Callable[[int], Allocation]] = {
+    rules: dict[str, Callable[[int], Ints]] = {
         "proposed": lambda budget: bench.propose(bench.weigh(after), budget),
-        "uniform": lambda budget: equal(bench.cardinalities, budget, maximum=bench.caps),
+        "uniform": lambda budget: share_equally(bench.problem(budget)),
         "unit_coefficients": lambda budget: bench.propose(np.ones(len(after)), budget),
-        "cardinality": lambda budget: cardinality_priority(
-            bench.cardinalities, budget, maximum=bench.caps
-        ),
-        "cardinality_per_dimension": lambda budget: cardinality_priority(
-            bench.cardinalities, budget, divide_by_dimension=True, maximum=bench.caps
+        "cardinality": lambda budget: dimensions_by_priority(bench.problem(budget)),
+        "cardinality_per_dimension": lambda budget: dimensions_by_priority(
+            bench.problem(budget), divide_by_dimension=True
         ),
     }
 
     def fit(network: str, budget: int) -> None:
-        dimensions = tuple(rules[network](budget).dimensions.values())
+        dimensions = tuple(rules[network](budget).tolist())
         fitted[network, budget, 0] = bench.fit(dimensions)
 
     def search(network: str) -> int:
@@ -332,14 +344,14 @@ def run_split(
 
 
 def search_budget(
-    bench: Bench, training: RowNumbers, validation: RowNumbers, rule: Callable[[int], Allocation]
+    bench: Bench, training: RowNumbers, validation: RowNumbers, rule: Callable[[int], Ints]
 ) -> BudgetSelection[tuple[int, ...]]:
     """Select a rule's budget by holdout with tolerance (Section 3.4)."""
     return select_budget_by_holdout(
         training,
         validation,
         bench.settings["budgets"],
-        lambda rows, budget: tuple(rule(budget).dimensions.values()),
+        lambda rows, budget: tuple(rule(budget).tolist()),
         lambda rows, dimensions: bench.fit(dimensions),
         lambda network, rows: bench.validation_logloss(network),
         tolerance=bench.settings["tolerance"],
@@ -399,7 +411,7 @@ def _select_on_split(
         bench = bench_of(rows)
         pilot = square_root_dimensions(bench.cardinalities)
         coefficients = bench.coefficients(pilot, bench.fit(pilot).weights)
-        return tuple(bench.propose(bench.weigh(coefficients), budget).dimensions.values())
+        return tuple(bench.propose(bench.weigh(coefficients), budget).tolist())
 
     def fit(rows: RowNumbers, dimensions: tuple[int, ...]) -> tuple[Bench, TrainedNetwork]:
         bench = bench_of(rows)

@@ -15,6 +15,7 @@ from embedalloc.audit.printed import (
     read_metrics_table,
 )
 from embedalloc.study.workflow.tables import Column, Contract, TableError
+from embedalloc.text import markdown_table
 
 AUDIT = Contract(
     "audit",
@@ -94,7 +95,7 @@ def audit_report(printed: MetricsTable, audit: Audit) -> str:
             f"{smallest.positives} of them positive, with "
             + ("a single matrix per row:" if single else "these matrices (the first of several):"),
             "",
-            *_matrix_table(printed, smallest),
+            _matrix_table(printed, smallest),
             "",
             *(f"- {line}" for line in [*_unexplained(smallest), _other_sizes(audit)]),
             "",
@@ -102,11 +103,11 @@ def audit_report(printed: MetricsTable, audit: Audit) -> str:
     )
 
 
-def _matrix_table(printed: MetricsTable, solution: Solution) -> list[str]:
+def _matrix_table(printed: MetricsTable, solution: Solution) -> str:
     metrics = [m for m in HEADS if any(m in row for row in printed.rows.values())]
     wrong = {(cell.row, cell.column): cell.printed for cell in solution.of_first_matrices()}
-    lines = [["model", "TP", "FP", "FN", "TN", *(HEADS[metric] for metric in metrics)]]
-    lines.append(["---", *["---:"] * (len(lines[0]) - 1)])
+    head = ["model", "TP", "FP", "FN", "TN", *(HEADS[metric] for metric in metrics)]
+    rows = []
     for model, (matrix, *_) in solution.matrices.items():
         implied = implied_metrics(*matrix)
         cells = []
@@ -117,8 +118,8 @@ def _matrix_table(printed: MetricsTable, solution: Solution) -> list[str]:
             if (model, metric) in wrong:
                 shown = f"**{shown}** (printed {wrong[model, metric]})"
             cells.append(shown)
-        lines.append([model.replace("_", " "), *map(str, matrix), *cells])
-    return [f"| {' | '.join(line)} |" for line in lines]
+        rows.append([model.replace("_", " "), *map(str, matrix), *cells])
+    return markdown_table(head, rows, align=[" --- ", *[" ---: "] * (len(head) - 1)])
 
 
 def _unexplained(solution: Solution) -> list[str]:

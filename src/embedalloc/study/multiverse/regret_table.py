@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
-from embedalloc.study.heart.paired import t_interval
+from embedalloc.intervals import t_interval, wilson
 from embedalloc.study.multiverse.regret import RULES
-from embedalloc.study.multiverse.summary import wilson
 
 WORDS = {
     "proposed": "proposed",
@@ -54,7 +53,7 @@ def _intervals(tables: Mapping[Any, Mapping[str, Floats]], over: str) -> pd.Data
     rows = []
     for value, table in tables.items():
         for rule, numbers in table.items():
-            low, high = t_interval(numbers, 1 / len(numbers))
+            low, high = t_interval(numbers)
             mean = float(numbers.mean())
             rows.append(
                 {"allocation_rule": rule, over: value, "mean": mean, "low": low, "high": high}

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from embedalloc.intervals import wilson
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.claims.verdicts import OUTCOMES as CLAIM_OUTCOMES
 from embedalloc.study.multiverse.space import SETTLED, Space, settled
@@ -70,17 +71,6 @@ EFFECTS = Contract(
     },
     key=("claim", "choice", "value"),
 )
-
-
-def wilson(successes: int, trials: int) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share."""
-    z = 1.959963984540054
-    share = successes / trials
-    middle = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
-    half = (
-        z / (1 + z**2 / trials) * math.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)
-    )
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def shares(
