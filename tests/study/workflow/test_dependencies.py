@@ -203,7 +203,10 @@ EDITS: dict[str, tuple[Callable[[Path], None], set[str]]] = {
     "a name at the top of the package": (add_code(f"{PACKAGE}/__init__.py"), set()),
     "an exporter": (add_code(f"{PACKAGE}/exporters.py"), set()),
     "a command's wording": (reword(f"{PACKAGE}/command_line/plan.py", "budget"), set()),
-    "a rule's description": (reword(f"{PACKAGE}/rules.py", "Searches for the whole dimensions"), set()),
+    "a rule's description": (
+        reword(f"{PACKAGE}/rules.py", "Searches for the whole dimensions"),
+        set(),
+    ),
     "the wording of a budget error": (
         add_code(f"{PACKAGE}/problem.py"),
         EXP3 | THEOREM3 | TRAINED,
