@@ -218,11 +218,11 @@ def _allocate_free(
 def _pick_free(values: Any, problem: BudgetProblem, part: BudgetProblem, what: str) -> Any:
     """Return the values of the fields that are not fixed, in order; the others need none."""
     named = name_values(values, problem.names, what)
-    if what == "curves":
-        named = {name: _as_list(curve, name) for name, curve in named.items()}
     free = set(part.names)
-    own = {name: value for name, value in named.items() if name in free}
-    return put_in_order(own, part.names, what)
+    put_in_order(named, [name for name in problem.names if name in free or name in named], what)
+    if what == "curves":
+        return [_as_list(named[name], name) for name in part.names]
+    return [named[name] for name in part.names]
 
 
 def _as_list(curve: Curve, name: str) -> ArrayLike:

@@ -9,8 +9,9 @@ from click.testing import CliRunner
 
 import embedalloc
 from embedalloc.command_line import COMMANDS, main
-from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
-from embedalloc.text import allocation_table, bar, listed
+from embedalloc.command_line.solve import allocation_table
+from embedalloc.rules import RULES
+from embedalloc.text import bar, cut_name, markdown_table
 from tests.places import PRINTED_TABLE
 
 PAPER = PRINTED_TABLE
@@ -116,14 +117,14 @@ def test_solve_reads_well_in_80_columns():
     done = solve(*TWO, "--cardinality", "sex=2", "--budget", 20_000)
     assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[0].split() == ["predictor", "categories", "dimension", "parameters", "share"]
+    assert lines[0].split() == ["field", "categories", "dimension", "parameters", "share"]
     assert lines[1].split()[:5] == ["user", "943", "8", "7,544", "37.7%"]
     assert lines[2].split()[:5] == ["item", "1,682", "7", "11,774", "58.9%"]
     assert lines[3].split() == ["sex", "2", "1", "2", "0.0%", "full", "▏"]
     assert lines[1].count("█") < lines[2].count("█") <= 20
     assert lines[4:] == [
         "equal: 19,320 of 20,000 parameters spent, 680 left over",
-        "full, at N - 1 or at the maximum: sex",
+        "full, at N - 1 or at the maximum: 'sex'",
         "the budget binds: more would give larger dimensions",
     ]
     assert max(map(len, lines)) <= 80
@@ -141,7 +142,7 @@ def test_long_names_and_many_tables_stay_within_80_columns():
 def test_solve_with_coefficients_in_bytes():
     words = (*TWO, "--cardinality", "store=50", "--coefficient", "user=2", "--coefficient")
     done = solve(*words, "item=1", "--fixed", "store=8", "--bytes", "64 kB", "--optimizer", "sgd")
-    assert "store              50          8           400   2.5%  fixed" in done.stdout
+    assert "store          50          8         400   2.5%  fixed" in done.stdout
     assert "paper: 15,615 of 16,000 parameters spent, 385 left over\n" in done.stdout
     assert "64 kB: 62,460 bytes used, 4 per parameter\n" in done.stdout
     assert "sum of a/d: 0.472222, at most 0.01516 above the optimum\n" in done.stdout
@@ -191,13 +192,13 @@ def test_solve_exports_and_nothing_else():
         (("--cardinality", "a=b", "--budget", 9), "--cardinality a=b: 'b' is not a number"),
         (("--cardinality", "a=0", "--budget", 9), "cardinalities['a']: 0 is not between 1"),
         (("--cardinality", "a=1.5", "--budget", 9), "1.5 is not a whole number"),
-        ((*TWO, "--budget", 9_000, "--rule", "best"), "'best' is not an allocation rule; there"),
+        ((*TWO, "--budget", 9_000, "--rule", "best"), "unknown allocation rule 'best'; there are"),
         ((*TWO, "--budget", 9_000, "--rule", "paper"), "rule: 'paper' needs coefficients"),
         (
             (*TWO, "--budget", 9_000, "--rule", "spectral_mass"),
             "--rule spectral_mass needs more than solve takes",
         ),
-        ((*TWO, "--budget", 9_000, "--fixed", "shop=8"), "fixed: 'shop' is not a predictor"),
+        ((*TWO, "--budget", 9_000, "--fixed", "shop=8"), "fixed: 'shop' is not a field"),
         ((*TWO, "--budget", 9_000, "--minimum", 1, "--minimum", 2), "1 and 2 are both for all"),
         ((*TWO, "--budget", 9_000, "--multiple-of", "x"), "--multiple-of: 'x' is not a number"),
         ((*TWO, "--budget", 9_000, "--export", "onnx"), "export: 'onnx' is not one of fastai"),
@@ -228,8 +229,8 @@ def test_rules_are_listed_with_their_sources():
     assert done.exit_code == 0
     assert max(map(len, done.stdout.splitlines())) <= 80
     heads = [line for line in done.stdout.splitlines() if line.endswith(")") and line[0] != " "]
-    assert [line.split(" (")[0] for line in heads] == [rule.name for rule in RULE_DESCRIPTIONS]
-    assert done.stdout.count("  Source: ") == len(RULE_DESCRIPTIONS)
+    assert [line.split(" (")[0] for line in heads] == list(RULES)
+    assert done.stdout.count("  Source: ") == len(RULES)
 
 
 def test_help_lists_every_command_in_80_columns():
@@ -259,6 +260,12 @@ def test_bars_are_drawn_in_what_the_terminal_can_print(monkeypatch):
     assert bar(1.0, 4) == "████"
     monkeypatch.setattr("sys.stdout", type("Ascii", (), {"encoding": "ascii"})())
     assert (bar(0.5, 4), bar(0.0, 4)) == ("##", "")
-    assert listed(["one\ntwo"]) == "one two"
+    assert cut_name("one\ntwo") == "one two"
     nothing = embedalloc.allocate({"a": 3}, 0, minimum=0)
-    assert allocation_table(nothing).splitlines()[1].split() == ["a", "3", "0", "0", "0.0%"]
+    assert allocation_table(nothing, {}).splitlines()[1].split() == ["a", "3", "0", "0", "0.0%"]
+
+
+def test_markdown_tables_keep_empty_cells_and_their_own_rulers():
+    assert markdown_table(["a", "b"], [["1", ""]]) == "| a | b |\n|---|---|\n| 1 |  |"
+    spaced = markdown_table(["a", ""], [], align=[" --- ", " ---: "])
+    assert spaced == "| a |  |\n| --- | ---: |"

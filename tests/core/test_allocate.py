@@ -1,6 +1,7 @@
 """Dimensions from cardinalities and a budget: every rule, every constraint, by name."""
 
 import itertools
+import pkgutil
 
 import numpy as np
 import pytest
@@ -9,16 +10,17 @@ from hypothesis import strategies as st
 
 from embedalloc import BudgetError, allocate, parse_budget
 from embedalloc.allocation import integer_dimensions
-from embedalloc.from_cardinalities import INPUTS, PROPORTIONAL_RULES, useful_maximum
-from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, rule_description
-from embedalloc.rules import ALLOCATION_RULES, allocation_rule
+from embedalloc.data.rules import DataRule
+from embedalloc.from_cardinalities import useful_maximum
+from embedalloc.rules import RULES, find_rule
+from tests.rule_calls import apply_rule
 
 SIZES = {"user": 943, "item": 1682, "sex": 2}
-WITHOUT_DATA = [rule.name for rule in RULE_DESCRIPTIONS if rule.needs != "data"]
+WITHOUT_DATA = [rule.name for rule in RULES.values() if rule.needs != "data"]
 
 
 def inputs_for(rule, weights):
-    return {INPUTS[rule][0]: weights} if rule in INPUTS else {}
+    return {RULES[rule].inputs[0]: weights} if RULES[rule].inputs else {}
 
 
 # Budgets in words
@@ -96,17 +98,16 @@ def test_the_papers_rule_is_that_of_the_core():
     a = {"user": 2.0, "item": 1.0, "sex": 0.1}
     limits = {"user": 942, "item": 1681, "sex": 1}
     core = integer_dimensions(a, SIZES, 20_000, maximum=limits)
-    for rule in ("paper", "proposed"):
-        ours = allocate(SIZES, 20_000, rule=rule, coefficients=a)
-        assert ours.dimensions == core.dimensions
-        assert ours.objective == pytest.approx(core.objective)
-        assert ours.lower_bound == pytest.approx(core.lower_bound)
+    ours = allocate(SIZES, 20_000, rule="paper", coefficients=a)
+    assert ours.dimensions == core.dimensions
+    assert ours.objective == pytest.approx(core.objective)
+    assert ours.lower_bound == pytest.approx(core.lower_bound)
 
 
 def test_formulas_before_rounding_are_the_stated_ones():
     """With a budget so large that rounding vanishes, shares follow the stated proportions."""
     n, budget = np.array([30, 900, 10**6]), 10**14
-    for rule, weights, keywords in [
+    for rule, weights, inputs in [
         ("fourth_root", n**0.25, {}),
         ("fastai", [1.6 * 30**0.56, 1.6 * 900**0.56, 600.0], {}),
         ("popularity", n**-0.3, {}),
@@ -115,24 +116,25 @@ def test_formulas_before_rounding_are_the_stated_ones():
         ("popularity", np.ones(3), {"alpha": 0.0}),
         ("unit", n**-0.5, {}),
     ]:
-        found = np.array(list(allocation_rule(rule)(n, budget, **keywords).dimensions.values()))
+        found = np.array(list(apply_rule(rule, n, budget, inputs=inputs).dimensions.values()))
         expected = budget * np.array(weights) / (n @ np.array(weights))
         np.testing.assert_allclose(found, expected, atol=1, rtol=1e-6)
     with pytest.raises(ValueError, match=r"alpha: -1\.0 is not a finite number of 0 or more"):
-        allocation_rule("popularity")(n, budget, alpha=-1.0)
+        apply_rule("popularity", n, budget, inputs={"alpha": -1.0})
 
 
 def test_every_rule_has_a_description_and_every_description_a_rule():
-    described = {rule.name for rule in RULE_DESCRIPTIONS}
-    assert len(described) == len(RULE_DESCRIPTIONS)
-    assert {*ALLOCATION_RULES, "paper", "optimal"} - {"proposed"} <= described
     for name in WITHOUT_DATA:
         found = allocate(SIZES, 9_000, rule=name, **inputs_for(name, [1.0, 2.0, 3.0]))
         assert found.allocation_rule == name
-    for rule in RULE_DESCRIPTIONS:
+    for name, rule in RULES.items():
+        assert rule.name == name
         assert rule.sentence.endswith(".")
         assert rule.source
-    assert rule_description("fastai").needs == "cardinalities"
+        assert rule.function is not None or rule.from_table
+        if rule.from_table:
+            assert isinstance(pkgutil.resolve_name(rule.from_table), DataRule)
+    assert find_rule("fastai").needs == "cardinalities"
 
 
 named_sizes = st.dictionaries(
@@ -162,7 +164,7 @@ def test_budget_and_bounds_hold_and_the_order_of_predictors_does_not_matter(size
         "multiple_of": step,
         **inputs_for(rule, weights),
     }
-    if rule in PROPORTIONAL_RULES:
+    if RULES[rule].proportional:
         keywords["leftover"] = data.draw(st.sampled_from(["floored", "spent"]))
     found = allocate(sizes, budget, **keywords)
     assert list(found.dimensions) == list(sizes)
@@ -270,7 +272,7 @@ def test_budgets_in_bytes_and_other_prices():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"rule": "unifrom"}, "'unifrom' is not an allocation rule; there are paper, optimal"),
+        ({"rule": "unifrom"}, "unknown allocation rule 'unifrom'; there are paper, optimal"),
         ({"rule": "paper"}, "rule: 'paper' needs coefficients"),
         ({"rule": "optimal"}, "rule: 'optimal' needs coefficients or curves"),
         ({"rule": "spectral_mass"}, "rule: 'spectral_mass' needs masses"),
@@ -288,10 +290,10 @@ def test_budgets_in_bytes_and_other_prices():
         ),
         ({"coefficients": [1, 2]}, "coefficients: expected 3 values, got 2"),
         ({"coefficients": {"user": 1.0}}, "coefficients: no value for 'item'"),
-        ({"coefficients": {"usr": 1.0}}, "coefficients: 'usr' is not a predictor; there are 'user"),
+        ({"coefficients": {"usr": 1.0}}, "coefficients: 'usr' is not a field; there are 'user"),
         ({"coefficients": [1, 0, 1]}, r"coefficients: 'item' is 0\.0, must be above 0"),
         ({"coefficients": 3.0}, r"coefficients: 3\.0 is neither a mapping nor a list"),
-        ({"fixed": {"usr": 3}}, "fixed: 'usr' is not a predictor"),
+        ({"fixed": {"usr": 3}}, "fixed: 'usr' is not a field"),
         ({"minimum": {"user": 1.5}}, r"minimum\['user'\]: 1\.5 is not a whole number"),
         ({"maximum": "many"}, "maximum: 'many' is neither a mapping nor a list"),
         ({"multiple_of": 0}, "multiple_of: 0 is not between 1"),

@@ -256,27 +256,27 @@ def test_cost_per_dimension_replaces_the_cardinality():
         (([1, np.nan], [3, 2], 9), {}, "'x2' is nan"),
         (([1, 1, 1], [3, 2], 9), {}, "coefficients: expected 2 values"),
         (({"x": 1.0}, {"x": 3, "y": 2}, 9), {}, "coefficients: no value for 'y'"),
-        (({"x": 1.0, "z": 2.0}, {"x": 3}, 9), {}, "coefficients: 'z' is not a predictor"),
+        (({"x": 1.0, "z": 2.0}, {"x": 3}, 9), {}, "coefficients: 'z' is not a field"),
         (([1], [0], 9), {}, r"cardinalities\['x1'\]: 0 is not between 1"),
         (([1], [2.5], 9), {}, r"cardinalities\['x1'\]: 2.5 is not a whole number"),
         (([1], [True], 9), {}, "True is not a whole number"),
         (([1], ["3"], 9), {}, "'3' is not a whole number"),
-        (([], [], 9), {}, "no predictor"),
+        (([], [], 9), {}, "no field to allocate to"),
         (([1], [3], 9.5), {}, "budget: 9.5 is not a whole number"),
         (([1], [3], float("inf")), {}, "budget: inf is not a whole number"),
         (([1], [3], -1), {}, "budget: -1 is not between 0"),
         (([1], [3], 10**30), {}, "is not between 0 and 9007199254740992"),
-        (([1], [3], 9), {"fixed": {"y": 1}}, "fixed: 'y' is not a predictor; there are 'x1'"),
+        (([1], [3], 9), {"fixed": {"y": 1}}, "fixed: 'y' is not a field; there are 'x1'"),
         (([1], [3], 9), {"fixed": {"x1": -1}}, r"fixed\['x1'\]: -1"),
         (([1], [3], 9), {"maximum": 0}, "no dimension is left for 'x1': at least 1, at most 0"),
         (([1], [3], 90), {"maximum": 7, "multiple_of": 8}, "multiples of 8"),
         (([1], [3], 9), {"multiple_of": 0}, "multiple_of: 0"),
         (([1], [3], 9), {"minimum": [1, 1]}, "minimum: expected 1 values, got 2"),
-        (([1], [3], 9), {"maximum": "four"}, "maximum: 'four' is not"),
+        (([1], [3], 9), {"maximum": "four"}, "maximum: 'four' is neither a mapping nor a list"),
         (([1], {3: 4}, 9), {}, "the name 3 is not a string"),
         (([1], {3}, 9), {}, r"cardinalities: \{3\} is neither a mapping nor a list"),
         (([1], 5, 9), {}, "cardinalities: 5 is neither a mapping nor a list"),
-        (([1], [3], 9), {"fixed": [2]}, r"fixed: \[2\] does not name its predictors"),
+        (([1], [3], 9), {"fixed": [2]}, r"fixed: \[2\] does not name its fields"),
     ],
 )
 def test_bad_input_is_refused_before_work(arguments, constraints, message):
@@ -308,7 +308,9 @@ def test_budget_error_is_its_own_kind():
 def test_the_result_prints_as_a_table():
     result = integer_dimensions({"sex": 1.0, "town": 4.0}, {"sex": 3, "town": 50}, 180)
     text = str(result)
-    assert "sex                 3         10          30" in text
+    assert (
+        "field  categories  dimension  parameters\nsex             3         10          30" in text
+    )
     assert "180 of 180 parameters spent, 0 left over" in text
 
 

@@ -105,7 +105,7 @@ def test_no_attribute_of_a_module_is_used_as_a_key():
     for attribute in dir(torch.nn.ModuleDict()):
         assert unquote(module_key(attribute)) == attribute
         torch.nn.ModuleDict({module_key(attribute): torch.nn.Identity()})
-    with pytest.raises(ValueError, match="a predictor with an empty name"):
+    with pytest.raises(ValueError, match="a field with an empty name"):
         module_key("")
 
 

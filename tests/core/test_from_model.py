@@ -249,7 +249,7 @@ class WithQuantised(nn.Module):
             "those of 'embedding' must be finite, not negative and not all 0",
         ),
         (Recommender, {"fixed": {"history": 3}}, "fixed: 'history' shares the table of 'items'"),
-        (Recommender, {"fixed": {"user": 3}}, "fixed: 'user' is not a predictor"),
+        (Recommender, {"fixed": {"user": 3}}, "fixed: 'user' is not a field"),
         (
             lambda: nn.Embedding(2, 2, _weight=torch.tensor([[1.0, 2.0], [3.0, float("inf")]])),
             {},

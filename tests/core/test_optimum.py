@@ -164,7 +164,7 @@ def test_ties_go_to_the_cheaper_allocation():
         ({}, "either coefficients or curves"),
         ({"coefficients": [1, 1], "curves": [[1], [1]]}, "either coefficients or curves"),
         ({"coefficients": [1, 1], "minimum": 0}, "infinite at d = 0, which 'x1' may take"),
-        ({"curves": [[1, 0]]}, "expected 2, got 1"),
+        ({"curves": [[1, 0]]}, "expected 2 values, got 1"),
         ({"curves": [[1, 0], [1, np.nan]]}, "'x2' must be a list of errors"),
         ({"curves": [[1, 0], [1]]}, "'x2' has no finite error between dimension 1"),
         ({"curves": {"x1": [1, 0]}}, "no value for 'x2'"),

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedalloc.response import response_aware, response_aware_curves
-from embedalloc.rules import allocation_rule
+from embedalloc.optimum import optimal_dimensions
+from embedalloc.response import response_aware_curves
 
 
 def literal_curves(features, response):
@@ -84,7 +84,7 @@ def test_it_equals_the_brute_force_minimiser_and_keeps_the_budget(predictors, ex
     n = [size for size, _ in predictors]
     curves = [[0.0, *steps] for _, steps in predictors]
     budget = minimum * sum(n) + extra
-    found = response_aware(n, budget, curves=curves, minimum=minimum)
+    found = optimal_dimensions(n, budget, curves=curves, minimum=minimum)
     assert found.cost == sum(a * b for a, b in zip(n, found.dimensions.values(), strict=True))
     assert found.cost <= budget
     ranges = [range(minimum, len(curve)) for curve in curves]
@@ -96,11 +96,8 @@ def test_it_equals_the_brute_force_minimiser_and_keeps_the_budget(predictors, ex
     assert found.objective == pytest.approx(least, abs=1e-9)
 
 
-def test_it_is_a_member_of_the_registry():
-    rule = allocation_rule("response_aware")
-    assert rule is response_aware
-    chosen = rule([30, 90], 300, curves=[[0, -9, -9.5], [0, 1, 2]], minimum=0)
-    assert chosen.allocation_rule == "response_aware"
+def test_a_field_whose_first_dimension_does_not_pay_goes_without_one():
+    chosen = optimal_dimensions([30, 90], 300, curves=[[0, -9, -9.5], [0, 1, 2]], minimum=0)
     assert chosen.dimensions == {"x1": 2, "x2": 0}
 
 

@@ -12,7 +12,7 @@ from embedalloc import EmbeddingAllocator
 from embedalloc.data.case import set_limits
 from embedalloc.data.estimator import automatic_budgets, find_categorical
 from embedalloc.data.report import SMALLEST_HEADROOM, judge
-from embedalloc.data.rules import rule_names
+from embedalloc.data.rules import TABLE_RULES
 from embedalloc.data.screening import DropPath, sample_rows
 from embedalloc.data.table import DataError, find_task, learn_encoding
 from embedalloc.problem import BudgetError
@@ -42,7 +42,7 @@ def quick(budget=300, rule="screened", **words):
     return EmbeddingAllocator(budget, rule, **words)
 
 
-@pytest.mark.parametrize("rule", rule_names())
+@pytest.mark.parametrize("rule", TABLE_RULES)
 @pytest.mark.parametrize("budget", [74, 130, 1000])
 def test_no_rule_exceeds_the_budget(small, rule, budget):
     """The three tables have 7, 16 and 51 rows: 74 pays one dimension of each."""

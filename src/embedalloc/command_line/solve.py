@@ -195,7 +195,8 @@ def _as_text(
         lines.append(f"sum of a/d: {found.objective:.6g}{gap}")
     full = [name for name, note in notes.items() if note == "full"]
     if full:
-        lines.append(paragraph(f"full, at N - 1 or at the maximum: {list_names(full)}"))
+        names = list_names(map(cut_name, full), most=8)
+        lines.append(paragraph(f"full, at N - 1 or at the maximum: {names}"))
     lines.append(
         "the budget binds: more would give larger dimensions"
         if binds

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
+from embedalloc.intervals import corrected_p_value, holm, t_interval
 from embedalloc.streams import stream
 from embedalloc.study.claims.heart import RIVALS
 from embedalloc.study.heart import splits as heart
@@ -17,11 +18,8 @@ from embedalloc.study.heart.metrics import (
     score,
 )
 from embedalloc.study.heart.paired import (
-    corrected_p_value,
-    holm,
     mean_table,
     paired_table,
-    t_interval,
 )
 from embedalloc.study.heart.patients import (
     read_patients,

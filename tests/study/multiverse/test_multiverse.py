@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from embedalloc.intervals import wilson
 from embedalloc.streams import stream
 from embedalloc.study import exp2, exp3, latent
 from embedalloc.study.claims.exp2 import exp2_findings
@@ -44,7 +45,6 @@ from embedalloc.study.multiverse.summary import (
     share_words,
     shares,
     variance_share,
-    wilson,
 )
 from embedalloc.study.workflow.cells import claims_cell, exp2_cell, heart_cell
 from embedalloc.study.workflow.config import check_config
