@@ -27,9 +27,10 @@ def start(
     **process: Any,
 ) -> subprocess.Popen[str]:
     """Start a run of a project's workflow in a folder; its output is text."""
-    command = [sys.executable, "-m", "snakemake", "--nocolor", "--cores", str(cores)]
+    command = [sys.executable, "-m", "snakemake"]
+    command += ["--configfile", str(config)] if config else []  # first: it takes all that follows
     command += ["--snakefile", str(project / "Snakefile"), "--directory", str(directory)]
-    command += ["--configfile", str(config)] if config else []
+    command += ["--nocolor", "--cores", str(cores)]
     return subprocess.Popen(
         [*command, *arguments], cwd=directory, env=os.environ | environment, text=True, **process
     )
