@@ -1,6 +1,7 @@
 """Fingerprints of what a run computed, the same for the same numbers to the last bit."""
 
 import hashlib
+import json
 import re
 from pathlib import Path
 
@@ -40,6 +41,11 @@ def file_digests(directory: str | Path, *patterns: str) -> dict[str, str]:
         for pattern in patterns
         for path in sorted(Path(directory).glob(pattern))
     }
+
+
+def provenance_of(path: str | Path) -> dict[str, str | int]:
+    """Return contract, digest of the settings and seed that a table of the study carries."""
+    return json.loads(pq.read_schema(path).metadata[b"embedalloc"])
 
 
 def _without_timings(path: Path) -> pa.Table:

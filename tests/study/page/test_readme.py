@@ -12,7 +12,8 @@ from PIL import Image
 from embedalloc.study.claims.verdicts import CLAIMS
 from embedalloc.study.page import readme
 from embedalloc.study.workflow.cells import claims_cell
-from embedalloc.study.workflow.tables import digest_of, provenance_of, read_table
+from embedalloc.study.workflow.tables import digest_of, read_table
+from tests.digests import provenance_of
 from tests.places import ROOT, read_config
 
 README = (ROOT / "README.md").read_text()
@@ -42,7 +43,7 @@ def test_verdicts_belong_to_this_configuration_and_ledger():
 def test_verdicts_and_pictures_are_those_of_the_results():
     results = ROOT / "results/claims.parquet"
     cell = claims_cell(read_config())
-    if not results.exists() or provenance_of(results, CLAIMS)["config_digest"] != digest_of(cell):
+    if not results.exists() or provenance_of(results)["config_digest"] != digest_of(cell):
         pytest.skip("no results of the default configuration here; `make readme` makes them")
     claims = read_table(results, CLAIMS)
     assert readme.block_of(README) == readme.block(claims, ROOT), "refresh it with `make readme`"

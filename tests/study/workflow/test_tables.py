@@ -15,11 +15,11 @@ from embedalloc.study.workflow.tables import (
     Contract,
     TableError,
     digest_of,
-    provenance_of,
     read_table,
     read_tables,
     write_table,
 )
+from tests.digests import provenance_of
 
 CONTRACT = Contract(
     "demo",
@@ -50,7 +50,7 @@ def path(tmp_path):
 
 def test_round_trip_keeps_values_and_provenance(path):
     pd.testing.assert_frame_equal(read_table(path, CONTRACT), FRAME)
-    assert provenance_of(path, CONTRACT) == {
+    assert provenance_of(path) == {
         "contract": "demo",
         "contract_digest": CONTRACT.digest,
         "config_digest": digest_of({"n": 3}),

@@ -169,17 +169,11 @@ def write_table(
 
 def read_table(path: str | Path, contract: Contract) -> pd.DataFrame:
     """Return the frame of one file, or say what is wrong with it and how to rebuild it."""
-    provenance, table = _read_arrow(Path(path), contract)
-    if provenance.get("contract_digest") != contract.digest:
-        raise TableError(
-            f"{path}: written for an older contract of {contract.name!r}; {_rebuild(path)}"
-        )
-    frame = table.to_pandas()
     try:
-        contract.check(frame, str(path))
+        return _read_checked(Path(path), contract)
     except TableError as error:
-        raise TableError(f"{error}; {_rebuild(path)}") from None
-    return frame
+        way_out = f"rebuild it with: snakemake --cores 1 --force {path}"
+        raise TableError(f"{error}; {way_out}") from None
 
 
 def read_tables(paths: Iterable[str | Path], contract: Contract) -> pd.DataFrame:
@@ -188,9 +182,24 @@ def read_tables(paths: Iterable[str | Path], contract: Contract) -> pd.DataFrame
     return pd.concat(frames, ignore_index=True)
 
 
-def provenance_of(path: str | Path, contract: Contract) -> dict[str, Any]:
-    """Return contract, config digest and seed written into a file."""
-    return _read_arrow(Path(path), contract)[0]
+def _read_checked(path: Path, contract: Contract) -> pd.DataFrame:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise TableError(f"{path}: no such file") from None
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror})") from None
+    if not _is_as_written(content):
+        raise TableError(f"{path}: damaged or not parquet, or not written by embedalloc")
+    table = pq.ParquetFile(pa.BufferReader(content)).read()
+    provenance = json.loads(table.schema.metadata[_METADATA_KEY])
+    if provenance["contract"] != contract.name:
+        raise TableError(f"{path}: holds {provenance['contract']!r}, not {contract.name!r}")
+    if provenance["contract_digest"] != contract.digest:
+        raise TableError(f"{path}: written for an older contract of {contract.name!r}")
+    frame = table.to_pandas()
+    contract.check(frame, str(path))
+    return frame
 
 
 def _is_as_written(content: bytes) -> bool:
@@ -200,27 +209,3 @@ def _is_as_written(content: bytes) -> bool:
         return False
     written = content[: seal.start(1)] + _ZEROS + content[seal.end(1) :]
     return hashlib.sha256(written).hexdigest().encode() == seal[1]
-
-
-def _read_arrow(path: Path, contract: Contract) -> tuple[dict[str, Any], pa.Table]:
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise TableError(f"{path}: no such file; {_rebuild(path)}") from None
-    except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror}); {_rebuild(path)}") from None
-    if not _is_as_written(content):
-        raise TableError(
-            f"{path}: damaged or not parquet, or not written by embedalloc; {_rebuild(path)}"
-        )
-    table = pq.ParquetFile(pa.BufferReader(content)).read()
-    provenance = json.loads(table.schema.metadata[_METADATA_KEY])
-    if provenance.get("contract") != contract.name:
-        raise TableError(
-            f"{path}: holds {provenance.get('contract')!r}, not {contract.name!r}; {_rebuild(path)}"
-        )
-    return provenance, table
-
-
-def _rebuild(path: str | Path) -> str:
-    return f"rebuild it with: snakemake --cores 1 --force {path}"
