@@ -1,15 +1,15 @@
 """The regret of every rule in Experiment 3 as tables: over budgets, sample sizes and settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
-from embedalloc.study.heart.paired import t_interval
+from embedalloc.intervals import t_interval, wilson_interval
 from embedalloc.study.multiverse.regret import RULES
-from embedalloc.study.multiverse.summary import wilson
+from embedalloc.study.workflow.document import Part
 
 WORDS = {
     "proposed": "proposed",
@@ -54,7 +54,7 @@ def _intervals(tables: Mapping[Any, Mapping[str, Floats]], over: str) -> pd.Data
     rows = []
     for value, table in tables.items():
         for rule, numbers in table.items():
-            low, high = t_interval(numbers, 1 / len(numbers))
+            low, high = t_interval(numbers)
             mean = float(numbers.mean())
             rows.append(
                 {"allocation_rule": rule, over: value, "mean": mean, "low": low, "high": high}
@@ -68,14 +68,14 @@ def over_settings(draws: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     draws
-        As in the contract `embedalloc.study.multiverse.runs.REGRET`.
+        As in the contract `embedalloc.study.multiverse.runs.DRAWN_REGRET`.
     """
     table = _by_setting(draws)
     rows = []
     for rule, values in table.items():
         gain = table["proposed"] - values
         better, worse = int((gain > 0).sum()), int((gain < 0).sum())
-        low, high = wilson(better, len(values))
+        low, high = wilson_interval(better, len(values))
         rows.append(
             {
                 "allocation_rule": rule,
@@ -95,101 +95,107 @@ def over_settings(draws: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def as_markdown(regret: pd.DataFrame, draws: pd.DataFrame, *, budget_observations: int) -> str:
-    """Return all tables as one page."""
-    sizes = sorted(set(regret["observations"]))
+def describe_regret(
+    regret: pd.DataFrame, draws: pd.DataFrame, *, budget_observations: int
+) -> list[Part]:
+    """Return all tables as one document.
+
+    Parameters
+    ----------
+    regret, draws
+        Results of Experiment 3's own setting, and of random ones.
+    budget_observations
+        Sample size of the table over budgets.
+    """
     budgets = sorted(set(regret["budget"]))
-    at_size = regret[regret["observations"] == budget_observations]
-    replications = regret["replication"].nunique()
-    lines = [
-        "# Regret in Experiment 3",
-        "",
-        "The oracle is the allocation with the least true risk among all that the budget can pay "
-        "(all are listed, 1 ≤ d_j ≤ r_j). Excess: risk of a rule over the oracle's, minus 1, in "
-        f"per cent; mean over {replications} replications with its 95 % interval, all rules on the "
-        "same draws. Settings chosen so that the paper's findings can hold.",
-        "",
-        "The proposed rule and its rivals look at no response; the relevance-weighted and the "
-        "response-aware rule use y of the training sample, and the noise-corrected and the "
-        "relevance-weighted rule the noise of the latent samples.",
-        "",
-        "## Mean over the budgets, by sample size",
-        "",
-        *_grid(mean_excess(regret, "observations"), "observations", sizes, "n"),
-        "",
-        "Gain on the proposed rule (its excess minus the other's, in points, paired):",
-        "",
-        *_grid(mean_gain(regret, "observations"), "observations", sizes, "n", RULES[1:]),
-        "",
-        f"## By budget, at n = {budget_observations:,}",
-        "",
-        *_grid(mean_excess(at_size, "budget"), "budget", budgets, "B"),
-        "",
-        "## The response-aware rule: gain on the proposed rule, by budget and sample size",
-        "",
-        *_gain_grid(regret, sizes, budgets),
-        "",
-        "## Over random settings",
-        "",
-        f"{draws['number'].nunique()} settings of `workflow/multiverse.yaml` (read-out refitted), "
-        "mean over the budgets; better and worse than the proposed rule, with Wilson's 95 % "
-        "interval, and the largest loss against it in points.",
-        "",
-        "| rule | mean | median | 90th percentile | worst | better in | worse in | largest loss |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in over_settings(draws).to_dict("records"):
-        mine = row["allocation_rule"] == "proposed"
-        better = (
-            f"{100 * row['better_share']:.0f} % ({100 * row['low']:.0f} to {100 * row['high']:.0f})"
-        )
-        worse = f"{100 * row['worse'] / row['settings']:.0f} %"
-        numbers = (row[key] for key in ("mean", "median", "ninetieth", "worst"))
-        lines.append(
-            f"| {WORDS[row['allocation_rule']]} | "
-            + " | ".join(f"{100 * number:.1f}" for number in numbers)
-            + (" | | | |" if mine else f" | {better} | {worse} | {100 * row['largest_loss']:.1f} |")
-        )
-    return "\n".join([*lines, ""])
+    gains = {
+        size: mean_gain(rows, "budget") for size, rows in regret.groupby("observations", sort=True)
+    }
+    aware = [[f"{size:,}", *_cells(gain, "response_aware")] for size, gain in gains.items()]
+    return [
+        Part(
+            "Regret in Experiment 3",
+            1,
+            [
+                "The oracle is the allocation with the least true risk among all that the budget "
+                "can pay (all are listed, 1 ≤ d_j ≤ r_j). Excess: risk of a rule over the "
+                f"oracle's, minus 1, in per cent; mean over {regret['replication'].nunique()} "
+                "replications with its 95 % interval, all rules on the same draws. Settings chosen "
+                "so that the paper's findings can hold.",
+                "The proposed rule and its rivals look at no response; the relevance-weighted and "
+                "the response-aware rule use y of the training sample, and the noise-corrected and "
+                "the relevance-weighted rule the noise of the latent samples.",
+            ],
+        ),
+        _grid(mean_excess(regret, "observations"), "n", "Mean over the budgets, by sample size"),
+        _grid(
+            mean_gain(regret, "observations"),
+            "n",
+            paragraphs=["Gain on the proposed rule (its excess minus the other's, in points, paired):"],
+            rules=RULES[1:],
+        ),
+        _grid(
+            mean_excess(regret[regret["observations"] == budget_observations], "budget"),
+            "B",
+            f"By budget, at n = {budget_observations:,}",
+        ),
+        Part(
+            "The response-aware rule: gain on the proposed rule, by budget and sample size",
+            head=["n", *(f"B = {budget:,}" for budget in budgets)],
+            rows=aware,
+        ),
+        Part(
+            "Over random settings",
+            paragraphs=[
+                f"{draws['number'].nunique()} settings of `workflow/multiverse.yaml` (read-out "
+                "refitted), mean over the budgets; better and worse than the proposed rule, with "
+                "Wilson's 95 % interval, and the largest loss against it in points."
+            ],
+            head=["rule", "mean", "median", "90th percentile", "worst", "better in", "worse in",
+                  "largest loss"],
+            rows=[_setting_cells(row) for row in over_settings(draws).to_dict("records")],
+        ),
+    ]  # fmt: skip
 
 
 def _grid(
-    table: pd.DataFrame, over: str, at: Sequence[int], sign: str, rules: Sequence[str] = RULES
-) -> list[str]:
-    lines = [
-        "| rule | " + " | ".join(f"{sign} = {value:,}" for value in at) + " |",
-        "|---|" + "---|" * len(at),
+    table: pd.DataFrame,
+    sign: str,
+    title: str = "",
+    *,
+    paragraphs: Sequence[str] = (),
+    rules: Iterable[str] = RULES,
+) -> Part:
+    """Return one row per rule and one column per value of the second column."""
+    at = sorted(set(table.iloc[:, 1]))
+    return Part(
+        title,
+        paragraphs=paragraphs,
+        head=["rule", *(f"{sign} = {value:,}" for value in at)],
+        rows=[[WORDS[rule], *_cells(table, rule)] for rule in rules],
+    )
+
+
+def _cells(table: pd.DataFrame, rule: str) -> list[str]:
+    """Return a rule's means with their intervals, in per cent and in the table's order."""
+    mine = table[table["allocation_rule"] == rule]
+    return [
+        f"{100 * mean:.1f}"
+        if mean == low == high
+        else f"{100 * mean:.1f} ({100 * low:.1f} to {100 * high:.1f})"
+        for mean, low, high in zip(mine["mean"], mine["low"], mine["high"], strict=True)
     ]
-    cells = _cells(table, over)
-    for rule in rules:
-        row = " | ".join(cells[rule, value] for value in at)
-        lines.append(f"| {WORDS[rule]} | {row} |")
-    return lines
 
 
-def _cells(table: pd.DataFrame, over: str) -> dict[tuple[str, int], str]:
-    return {
-        (row["allocation_rule"], row[over]): _cell(row["mean"], row["low"], row["high"])
-        for row in table.to_dict("records")
-    }
-
-
-def _cell(mean: float, low: float, high: float) -> str:
-    if mean == low == high:
-        return f"{100 * mean:.1f}"
-    return f"{100 * mean:.1f} ({100 * low:.1f} to {100 * high:.1f})"
-
-
-def _gain_grid(regret: pd.DataFrame, sizes: Sequence[int], budgets: Sequence[int]) -> list[str]:
-    lines = [
-        "| n | " + " | ".join(f"B = {budget:,}" for budget in budgets) + " |",
-        "|---|" + "---|" * len(budgets),
+def _setting_cells(row: Mapping[Any, Any]) -> list[str]:
+    numbers = [f"{100 * row[key]:.1f}" for key in ("mean", "median", "ninetieth", "worst")]
+    against = [
+        f"{100 * row['better_share']:.0f} % ({100 * row['low']:.0f} to {100 * row['high']:.0f})",
+        f"{100 * row['worse'] / row['settings']:.0f} %",
+        f"{100 * row['largest_loss']:.1f}",
     ]
-    for size in sizes:
-        cells = _cells(mean_gain(regret[regret["observations"] == size], "budget"), "budget")
-        row = " | ".join(cells["response_aware", budget] for budget in budgets)
-        lines.append(f"| {size:,} | {row} |")
-    return lines
+    rule = row["allocation_rule"]
+    return [WORDS[rule], *numbers, *([""] * 3 if rule == "proposed" else against)]
 
 
 def quantiles(draws: pd.DataFrame) -> dict[str, Floats]:
