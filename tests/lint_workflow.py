@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.places import ROOT
 
 #: Advice that is wrong for this project, with the reason.
 EXCEPTIONS = {

@@ -1,11 +1,11 @@
 """The choices ledger and the code point at each other."""
 
 import re
-from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.places import ROOT
+
 LEDGER = yaml.safe_load((ROOT / "workflow/choices.yaml").read_text())
 
 

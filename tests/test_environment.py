@@ -1,14 +1,13 @@
 """One set of versions for pip and conda, and a lock that covers what the package asks for."""
 
 import tomllib
-from pathlib import Path
 
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.places import ROOT
 
 
 def locked():

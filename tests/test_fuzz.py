@@ -7,13 +7,11 @@ import copy
 import random
 import traceback
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from click.testing import CliRunner
 
 from embedalloc.audit.printed import AuditError, read_metrics_table
@@ -22,13 +20,13 @@ from embedalloc.study.heart.patients import PATIENTS, SOURCES, read_patients
 from embedalloc.study.workflow import cells
 from embedalloc.study.workflow.config import ConfigError, check_config
 from embedalloc.study.workflow.tables import TableError, read_table
-from tests.test_heart_data import csv_rows, write_csv
+from tests.places import PRINTED_TABLE, ROOT, read_config
+from tests.study.heart.test_patients import csv_rows, write_csv
 
-ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
-CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+CONFIG = read_config()
 HEART = ROOT / "workflow/resources/heart_disease"
-PAPER = (ROOT / "workflow/resources/paper_table1.csv").read_bytes()
+PAPER = (PRINTED_TABLE).read_bytes()
 
 #: Values that a hand or a program may put where another one belongs.
 ODD_VALUES = [

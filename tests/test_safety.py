@@ -2,11 +2,11 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.places import ROOT
+
 SOURCES = sorted(
     path for folder in ("src", "scripts", "tests") for path in (ROOT / folder).rglob("*.py")
 )
@@ -55,14 +55,14 @@ def findings(text):
 #: What single files may do all the same, and why.
 EXCEPTIONS = {
     # A peer of the benchmarks: it passes functions to processes of its own and reads no file.
-    "src/embedalloc/study/benchmarks/experiments.py": {
+    "tests/benchmarks/experiments.py": {
         "import joblib",
         "import joblib.externals.loky",
     },
     # Asks for this machine's own name.
     "tests/cluster/mini_slurm.py": {"import socket"},
     # Runs the text that our own exporter wrote, and undoes its quoting of names.
-    "tests/test_exporters.py": {"eval", "import urllib.parse"},
+    "tests/core/test_exporters.py": {"eval", "import urllib.parse"},
 }
 
 

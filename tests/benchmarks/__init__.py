@@ -2,5 +2,5 @@
 
 One module per row of the table in `figures/benchmarks.md`. Each runs its contestants in turns, in
 processes of their own, and refuses to report a time unless all came to the same numbers. The
-slow versions (`literal`, `naive`) are also the second witness in the tests.
+slow versions live in `tests.oracles`.
 """

@@ -16,7 +16,6 @@ from embedalloc.allocation import Allocation, continuous_dimensions, integer_dim
 from embedalloc.arrays import Floats, Ints
 from embedalloc.optimum import optimal_dimensions
 from embedalloc.streams import stream
-from tests.benchmarks import naive
 from tests.benchmarks.measure import (
     OURS,
     Case,
@@ -24,6 +23,7 @@ from tests.benchmarks.measure import (
     DisagreementError,
     require_close,
 )
+from tests.oracles import naive
 
 #: SLSQP stops when its objective changes by less than this.
 LOOSE = 1e-4

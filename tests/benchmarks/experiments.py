@@ -16,7 +16,8 @@ from embedalloc.arrays import Floats
 from embedalloc.streams import stream
 from embedalloc.study import exp1, exp2
 from embedalloc.study.latent import LatentDraw, draw_counts, draw_latents, singular_value_law
-from tests.benchmarks.literal import (
+from tests.benchmarks.measure import OURS, Case, Contestant, require_close
+from tests.oracles.literal import (
     Decompose,
     Sample,
     category_means,
@@ -26,7 +27,6 @@ from tests.benchmarks.literal import (
     exp2_profile,
     noisy_samples,
 )
-from tests.benchmarks.measure import OURS, Case, Contestant, require_close
 
 Settings = Mapping[str, Any]
 Errors = dict[str, Floats]

@@ -43,7 +43,7 @@ from tests.benchmarks.measure import (
     require_close,
     run_alone,
 )
-from tests.benchmarks.patients import CARDINALITIES, NUMERIC, SQUARE_ROOT, heart_like
+from tests.oracles.heart_like import CARDINALITIES, NUMERIC, SQUARE_ROOT, heart_like
 
 PROCESSES = "ours, two processes"
 ONE_HOT = "one-hot"

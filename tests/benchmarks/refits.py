@@ -15,8 +15,8 @@ from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study import exp3
 from embedalloc.study.exp3_sample import Sample, draw_samples
-from tests.benchmarks.literal import exp3_errors_by_formula
 from tests.benchmarks.measure import OURS, Case, Contestant, require_close
+from tests.oracles.literal import exp3_errors_by_formula
 
 Settings = Mapping[str, Any]
 #: Two ways to solve the same normal equations.

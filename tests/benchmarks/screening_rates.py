@@ -8,7 +8,7 @@ import collections
 import time
 
 from embedalloc.data.estimator import EmbeddingAllocator
-from tests.simulated_tables import make_table
+from tests.oracles.simulated_tables import make_table
 
 TABLES = {
     "binary, 2,000 rows": {"rows": 2000, "signal": (10, 40), "noise": (150, 300)},

@@ -17,8 +17,8 @@ import yaml
 
 from tests.cluster.mini_slurm import PATH, PROGRAMS, end_with_parent, environment
 from tests.digests import digests
+from tests.places import ROOT, SMOKE
 
-ROOT = Path(__file__).resolve().parents[2]
 #: Longest wait for a run; far more than one takes.
 PATIENCE = 1500
 #: A user's settings that must not change a number.
@@ -104,7 +104,7 @@ def snakemake(directory: Path, env: dict[str, str], *arguments: str):
     """Run the smoke configuration in a directory; nothing is left running afterwards."""
     command = [sys.executable, "-m", "snakemake", "--nocolor", *arguments]
     command += ["--snakefile", str(ROOT / "Snakefile"), "--directory", str(directory)]
-    command += ["--configfile", str(ROOT / "tests/smoke.yaml"), "--cores", "2"]
+    command += ["--configfile", str(SMOKE), "--cores", "2"]
     with (directory / "output.txt").open("w") as output:
         process = subprocess.Popen(
             command,

@@ -137,7 +137,7 @@ rule time_heart:
 
 
 rule tabulate_heart:
-    """Table 1 with intervals and the paired comparison, in four formats."""
+    """Table 1 with intervals and the paired comparison, in four formats, and their notes."""
     input:
         scores="results/heart/scores.parquet",
         times="results/heart/times.parquet",
@@ -175,6 +175,7 @@ rule tabulate_heart:
             category="Heart disease",
             labels={"figure": "table1_paired"},
         ),
+        notes="figures/table1_notes.json",
     log:
         "results/logs/tabulate_heart.log",
     benchmark:
@@ -182,6 +183,7 @@ rule tabulate_heart:
     localrule: True
     params:
         seed=config["seed"],
+        settings=config["heart"],
     script:
         "../../scripts/tabulate_heart.py"
 

@@ -66,6 +66,16 @@ def t_interval(values: Floats, variance_share: Floats | float) -> tuple[Any, Any
     return values.mean(axis=0) - half, values.mean(axis=0) + half
 
 
+def rows_judged(splits: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Return the rows judged on and the rows used before, as `compare` takes them.
+
+    All splits have the same sizes.
+    """
+    parts = ("training", "validation", "test")
+    training, validation, test = (len(splits.iloc[0][part]) for part in parts)
+    return {"test": (test, training + validation), "validation": (validation, training)}
+
+
 def paired_table(
     scores: pd.DataFrame, *, test: tuple[int, int], validation: tuple[int, int]
 ) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.heart import RIVALS, paired_findings
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.heart.metrics import score
-from embedalloc.study.heart.paired import compare, split_differences
+from embedalloc.study.heart.paired import compare, rows_judged, split_differences
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse.space import (
@@ -118,11 +118,7 @@ def resampled_findings(
     scores: pd.DataFrame, splits: pd.DataFrame, *, seed: int
 ) -> Iterator[Findings]:
     """Yield the findings on the paired comparison of Table 1, then those of resampled splits."""
-    first = splits.iloc[0]
-    sizes = {
-        "test": (len(first["test"]), len(first["training"]) + len(first["validation"])),
-        "validation": (len(first["validation"]), len(first["training"])),
-    }
+    sizes = rows_judged(splits)
     rivals, differences = split_differences(scores)
     yield paired_findings(compare(rivals, differences, **sizes))
     rng = stream(seed, "multiverse", "heart", "resamples")

@@ -90,7 +90,7 @@ def initial_parameters(
     return Parameters(tables, weights, np.zeros(numeric_count), 0.0)
 
 
-class _Design:
+class Design:
     """The sample as one sparse matrix acting on ``theta = (t_1, ..., t_m, w_z, b)``."""
 
     def __init__(self, p: Parameters, sample: Sample, loss: Loss) -> None:
@@ -116,13 +116,16 @@ class _Design:
         self._constant_hessian = self._hessian(np.zeros(n)) if loss == "squared" else None
 
     def mean_loss(self, theta: Floats) -> float:
+        """Return the mean loss over the rows."""
         return float(np.mean(loss_values(self.loss, self.target, self.matrix @ theta)))
 
     def slope(self, theta: Floats) -> Floats:
+        """Return the gradient of the mean loss."""
         slopes = loss_slopes(self.loss, self.target, self.matrix @ theta)
         return np.asarray(self.transpose @ slopes / self.n, np.float64)
 
     def hessian(self, theta: Floats) -> Floats:
+        """Return the second derivatives of the mean loss; constant for squared loss."""
         if self._constant_hessian is not None:
             return self._constant_hessian
         return self._hessian(self.matrix @ theta)
@@ -142,11 +145,11 @@ class _Block:
     pull_matrix: Callable[[Floats], Floats]
     ridge: Floats
 
-    def value(self, design: _Design, phi: Floats) -> float:
+    def value(self, design: Design, phi: Floats) -> float:
         return design.mean_loss(self.lift(phi)) + float(self.ridge @ phi**2)
 
 
-def _minimise(block: _Block, design: _Design, phi: Floats, tolerance: float) -> Floats:
+def _minimise(block: _Block, design: Design, phi: Floats, tolerance: float) -> Floats:
     """Newton's method with backtracking; for squared loss the closed form.
 
     On a quadratic the first Newton step solves the normal equations. Starting it from the current
@@ -182,8 +185,8 @@ def _minimise(block: _Block, design: _Design, phi: Floats, tolerance: float) -> 
     return phi
 
 
-def _minimise_weights(
-    p: Parameters, design: _Design, penalties: Penalties, tolerance: float
+def minimise_weights(
+    p: Parameters, design: Design, penalties: Penalties, tolerance: float
 ) -> Parameters:
     """Best ``(w, b)`` for the tables held: ridge regression on the embedded features."""
     width = sum(w.size for w in p.weights.values())
@@ -204,8 +207,8 @@ def _minimise_weights(
     return Parameters(p.tables, weights, phi[width:-1], float(phi[-1]))
 
 
-def _minimise_tables(
-    p: Parameters, design: _Design, penalties: Penalties, tolerance: float, free_intercept: bool
+def minimise_tables(
+    p: Parameters, design: Design, penalties: Penalties, tolerance: float, free_intercept: bool
 ) -> Parameters:
     """Best tables for ``w`` held, in the coordinates ``v_j`` of the module docstring."""
     count, free = design.categories, design.categories + int(free_intercept)
@@ -299,12 +302,12 @@ def fit_alternating(
     p = start
     objectives = [objective(p, sample, penalties, loss)]  # also checks names, codes and shapes
     norms = [float(np.linalg.norm(gradient(p, sample, penalties, loss).flatten()))]
-    design = _Design(p, sample, loss)
+    design = Design(p, sample, loss)
     for _ in range(max_iterations):
         if norms[-1] <= tolerance:
             break
-        p = _minimise_weights(p, design, penalties, tolerance / 10)
-        p = _minimise_tables(p, design, penalties, tolerance / 10, accelerated)
+        p = minimise_weights(p, design, penalties, tolerance / 10)
+        p = minimise_tables(p, design, penalties, tolerance / 10, accelerated)
         # NOTE[PAPER] alternating-acceleration: not part of the paper's scheme.
         if accelerated:
             p = rebalance(p, penalties)

@@ -1,0 +1,185 @@
+"""The commands plan and compare: readable in 80 columns, mistakes in one line before any work."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from PIL import Image
+
+from embedalloc.command_line import main
+from embedalloc.command_line.compare import as_text
+from embedalloc.data.comparison import compare_rules, paired_difference
+from tests.oracles.simulated_tables import make_table
+
+
+def run(*arguments):
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def sales(tmp_path_factory):
+    frame, y = make_table(0, rows=300, signal=(5, 12), noise=(40,))
+    frame["bought"] = np.where(y == 1, "yes", "no")
+    path = tmp_path_factory.mktemp("data") / "sales.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_plan_reads_well_in_80_columns(sales):
+    done = run("plan", sales, "--target", "bought", "--budget", 200, "--fixed", "signal0=2")
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].split() == ["field", "levels", "dim", "range", "params", "worth", "why"]
+    assert lines[1].split()[:3] == ["signal0", "6", "2"]
+    assert lines[1].endswith("fixed by you")
+    assert "llocation" in " ".join(lines[-2:])
+    spent = sum(int(line.split()[1]) * int(line.split()[2]) for line in lines[1:4])
+    assert f"screened: {spent} of 200 parameters" in done.stdout
+
+
+def test_plan_from_parquet_as_json_is_the_same(sales, tmp_path):
+    pd.read_csv(sales).to_parquet(tmp_path / "sales.parquet")
+    words = ("--target", "bought", "--bytes", "800 B", "--json", "--rule", "paper")
+    found = json.loads(run("plan", tmp_path / "sales.parquet", *words).stdout)
+    assert found == json.loads(run("plan", sales, *words).stdout)
+    assert found["budget"] == 200
+    assert found["task"] == "binary"
+    assert set(found["dimensions"]) == {"signal0", "signal1", "noise0"}
+
+
+def test_plan_exports_and_draws(sales, tmp_path):
+    words = ("plan", sales, "--target", "bought", "--budget", 200, "--rule", "equal")
+    found = json.loads(run(*words, "--export", "fastai", "--plot", tmp_path / "plan.png").stdout)
+    assert list(found) == ["signal0", "signal1", "noise0"]
+    with Image.open(tmp_path / "plan.png") as picture:
+        assert picture.width > 800
+
+
+def test_numbers_as_categories_and_columns_left_out(sales):
+    frame = pd.read_csv(sales)
+    frame["week"] = np.arange(len(frame)) % 5
+    frame["id"] = [f"r{k}" for k in range(len(frame))]
+    path = sales.with_name("more.csv")
+    frame.to_csv(path, index=False)
+    words = ("--target", "bought", "--budget", 300, "--rule", "equal", "--json")
+    found = json.loads(run("plan", path, *words, "--categorical", "week", "--ignore", "id").stdout)
+    assert list(found["dimensions"]) == ["signal0", "signal1", "noise0", "week"]
+
+
+GOOD = "a,x,y\n" + "".join(f"{'pqr'[k % 3]},{k},{k % 2}\n" for k in range(30))
+TWICE = "a,y\n" + "".join(f"{'pqr'[k % 3]},{'pq'[k % 2]}\n" for k in range(30))
+NAMES = "".join(f"{'pqr'[k % 3]},n{k},{k % 2}\n" for k in range(30))
+
+
+@pytest.mark.parametrize("command", ["plan", "compare"])
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (None, (), "data.csv: No such file or directory"),
+        ("", (), "data.csv: the file is empty"),
+        ("a,y\n", (), "data.csv: no rows"),
+        (b"a,y\n\xff,1\n", (), "not UTF-8 text; convert it first"),
+        ("a,y\n1,2,3\n1,2\n1,2,3,4,5,6\n", (), "not a CSV file"),
+        ("a,a,y\n1,2,3\n", (), "column 'a' is there twice; rename one"),
+        (GOOD, ("--target", "z"), "--target: no column 'z'; there are a, x, y"),
+        (GOOD.replace(",0\n", ",1\n"), (), "target 'y' is '1' in all 30 rows"),
+        (GOOD.replace(",0\n", ",\n"), (), "target 'y' is missing in 15 of 30 rows; drop these"),
+        (GOOD, ("--ignore", "a"), "no categorical column (text, category or boolean); name"),
+        (GOOD, ("--budget", "3"), "budget 3 is below 4, the cost of the smallest permitted"),
+        (GOOD, ("--budget", "many"), "--budget many: it counts parameters"),
+        (GOOD, ("--bytes", "64 XB"), "'XB' in '64 XB' is not a unit"),
+        (GOOD, ("--numeric", "a"), "column 'a' holds 'p' in row 1, which is not a number"),
+        (GOOD, ("--fixed", "a=two"), "--fixed: 'a=two' is not NAME=DIM"),
+        (GOOD, ("--fixed", "x=2"), "--fixed: 'x' is not a categorical column"),
+        (GOOD, ("--categorical", "b"), "--categorical: no column 'b'"),
+        ("a,b,y\n" + NAMES, (), "column 'b' has another value in every row, an identifier"),
+        (TWICE, ("--task", "regression", "--target", "y"), "'p' is not a number"),
+    ],
+)
+def test_mistakes_end_in_one_line(tmp_path, command, content, options, message):
+    path = tmp_path / "data.csv"
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    words = options if "--target" in options else ("--target", "y", *options)
+    done = run(command, path, *words)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--rule", "best"), "unknown allocation rule 'best'"),
+        (("--plot", "plan.gif"), "plan.gif is neither .png nor .pdf"),
+        (("--plot", "nowhere/plan.png"), "nowhere is not a folder"),
+        (("--json", "--export", "keras"), "both want the output"),
+    ],
+)
+def test_plan_refuses_wrong_options_before_reading(tmp_path, options, message):
+    done = run("plan", tmp_path / "none.csv", "--target", "y", *options)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_damaged_parquet_file_is_named(tmp_path):
+    path = tmp_path / "data.parquet"
+    path.write_bytes(b"PAR1 no")
+    done = run("plan", path, "--target", "y")
+    assert done.exit_code == 2
+    assert "data.parquet: not a parquet file" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_compare_reads_well_and_all_rules_keep_the_budget(sales):
+    words = ("compare", sales, "--target", "bought", "--budget", 150, "--splits", 2)
+    done = run(*words, "--rules", "screened,square_root")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "equal, restarts: equal with as many tries as screened" in done.stdout
+    assert "held-out loss over 2 splits, budget 150 for every rule" in done.stdout
+
+
+def test_compare_as_json(sales):
+    words = ("compare", sales, "--target", "bought", "--budget", 150, "--splits", 2, "--json")
+    found = json.loads(run(*words, "--rules", "equal,square_root").stdout)
+    assert set(found["losses"]) == {"equal", "square_root"}
+    assert max(found["parameters"]["square_root"]) <= 150
+    expected = np.mean(found["losses"]["square_root"]) - np.mean(found["losses"]["equal"])
+    assert found["differences"]["square_root"]["mean"] == pytest.approx(expected)
+
+
+def test_compare_refuses_auto_and_unknown_rules(sales):
+    assert "needs one number" in run("compare", sales, "--target", "y", "--budget", "auto").stderr
+    done = run("compare", sales, "--target", "bought", "--rules", "equal,best")
+    assert "unknown allocation rule 'best'" in done.stderr
+
+
+def test_intervals_by_hand():
+    """Four differences with mean 2 and variance 4; t(0.975, 3) = 3.18245; test/train = 1/3."""
+    found = paired_difference(np.array([0.0, 1.0, 3.0, 4.0]), 1 / 3)
+    deviation = np.sqrt(10 / 3)
+    assert found.mean == 2.0
+    assert found.interval[1] == pytest.approx(2 + 3.182446 * deviation / 2, rel=1e-5)
+    assert found.corrected[0] == pytest.approx(
+        2 - 3.182446 * deviation * np.sqrt(1 / 4 + 1 / 3), rel=1e-5
+    )
+    assert np.isnan(paired_difference(np.array([1.0]), 0.3).interval[0])
+
+
+def test_a_comparison_is_paired_and_repeatable(sales):
+    frame = pd.read_csv(sales)
+    target = frame.pop("bought").to_numpy(dtype=object)
+    words = {"splits": 2, "epochs": 2, "seed": 4}
+    fields = ["signal0", "signal1", "noise0"]
+    one = compare_rules(frame, target, fields, 60, ["equal", "unit"], **words)
+    again = compare_rules(frame, target, fields, 60, ["unit"], **words)
+    pd.testing.assert_frame_equal(one.losses, again.losses)
+    assert (one.parameters <= 60).all(axis=None)
+    assert "No rule differs clearly" in as_text(one) or "than equal" in as_text(one)

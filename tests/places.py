@@ -1,0 +1,16 @@
+"""Where the project and its small configuration lie, and what the default one says."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+SMOKE = ROOT / "tests/smoke.yaml"
+#: Table 1 as the paper prints it.
+PRINTED_TABLE = ROOT / "workflow/resources/paper_table1.csv"
+
+
+def read_config() -> dict[str, Any]:
+    """Read the default configuration, anew each time: a test may change what it gets."""
+    return yaml.safe_load((ROOT / "config.yaml").read_text())

@@ -1,0 +1,370 @@
+"""The compiled trainer equals an ordinary torch module and training loop, bit by bit its own."""
+
+import dataclasses
+import math
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embedalloc.study.heart.trainer import kernel as network_kernel
+from embedalloc.study.heart.trainer.network import (
+    NetworkShape,
+    Rows,
+    TrainedNetwork,
+    TrainingSettings,
+    draw_plan,
+    initial_weights,
+    predict,
+    split_weights,
+    train,
+)
+from embedalloc.study.heart.trainer.plain import PlainNetwork, seconds_per_epoch, train_plain
+from tests.oracles.heart_like import (
+    CARDINALITIES,
+    SHAPES,
+    SQUARE_ROOT,
+    fingerprint,
+    heart_like,
+    start,
+)
+from tests.places import ROOT
+
+
+@pytest.fixture(scope="module")
+def data() -> tuple[Rows, Rows, Rows]:
+    """Training, validation and test rows."""
+    rng = np.random.default_rng(1)
+    return heart_like(rng, 515), heart_like(rng, 129), heart_like(rng, 276)
+
+
+def assert_equals_plain(shape, data, how=None, seed=0, dropout=0.25) -> TrainedNetwork:
+    training, validation, test = data
+    weights, plan = start(shape, len(training.codes), seed, dropout=dropout)
+    trained = train(shape, weights, plan, training, validation, how)
+    plain = train_plain(shape, weights, plan, training, validation, how)
+    assert (trained.best_epoch, trained.epochs_run) == (plain.best_epoch, plain.epochs_run)
+    for name in ("validation_logloss", "validation_error"):
+        ours, theirs = getattr(trained, name), getattr(plain, name)
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-10)
+    assert np.abs(predict(trained, test) - plain.predict(test)).max() < 1e-10
+    return trained
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(("seed", "batch", "epochs"), [(0, 32, 20), (1, 128, 50)])
+def test_training_equals_the_plain_loop(name, seed, batch, epochs, data):
+    how = TrainingSettings(batch=batch, epochs=epochs)
+    assert_equals_plain(SHAPES[name], data, how, seed=seed)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        TrainingSettings(),
+        TrainingSettings(restore_best=False, patience=3, learning_rate=1e-2),
+        TrainingSettings(watch="error", patience=5),
+        TrainingSettings(batch=515, learning_rate=1e-2),
+        TrainingSettings(batch=600),
+        TrainingSettings(batch=103, epochs=7, weight_decay=0.0),
+        TrainingSettings(batch=1, epochs=1),
+        TrainingSettings(dropout=0.0, epochs=20),
+        TrainingSettings(dropout=0.6, patience=1, learning_rate=1e-2),
+    ],
+    ids=str,
+)
+def test_settings_mean_the_same_as_in_the_plain_loop(how, data):
+    assert_equals_plain(SHAPES["square root"], data, how, dropout=how.dropout)
+
+
+def test_early_stopping_is_met(data):
+    """At least one compared run stops before the last epoch, so that stopping is tested."""
+    how = TrainingSettings(learning_rate=1e-2)
+    trained = assert_equals_plain(SHAPES["large uniform"], data, how)
+    assert trained.epochs_run == trained.best_epoch + 10 < 50
+    assert trained.validation_logloss.argmin() + 1 == trained.best_epoch
+
+
+def test_without_numeric_inputs_and_without_fields(data):
+    no_numbers = tuple(dataclasses.replace(r, numbers=r.numbers[:, :0]) for r in data)
+    shape = NetworkShape(CARDINALITIES, SQUARE_ROOT, 0)
+    assert_equals_plain(shape, no_numbers, TrainingSettings(epochs=20))
+    no_fields = tuple(dataclasses.replace(r, codes=r.codes[:, :0]) for r in data)
+    shape = NetworkShape((), (), 5)
+    weights, plan = start(shape, 515)
+    left_out = NetworkShape(CARDINALITIES, (0,) * 9, 5)
+    a = train(shape, weights, plan, *no_fields[:2])
+    b = train(left_out, weights, plan, *data[:2])
+    np.testing.assert_array_equal(a.weights, b.weights)
+
+
+def test_negative_controls_are_noticed(data):
+    """The comparison is sharp: each small change of the inputs moves the probabilities."""
+    training, validation, test = data
+    shape = SHAPES["square root"]
+    weights, plan = start(shape, 515)
+    settings_ = TrainingSettings(epochs=20)
+    reference = predict(train(shape, weights, plan, training, validation, settings_), test)
+
+    flipped = plan.kept_first.copy()
+    # a unit that is active, so that its mask matters: try the units of the first row in turn
+    moved = 0.0
+    for unit in range(shape.hidden[0]):
+        flipped[0, 0, unit] ^= 1
+        other = dataclasses.replace(plan, kept_first=flipped.copy())
+        flipped[0, 0, unit] ^= 1
+        changed = train(shape, weights, other, training, validation, settings_)
+        moved = max(moved, np.abs(predict(changed, test) - reference).max())
+        if moved > 1e-6:
+            break
+    assert moved > 1e-6
+
+    swapped = plan.orders.copy()
+    swapped[0, [3, 400]] = swapped[0, [400, 3]]
+    other = dataclasses.replace(plan, orders=swapped)
+    changed = train(shape, weights, other, training, validation, settings_)
+    assert np.abs(predict(changed, test) - reference).max() > 1e-6
+
+    without = dataclasses.replace(settings_, weight_decay=0.0)
+    changed = train(shape, weights, plan, training, validation, without)
+    assert np.abs(predict(changed, test) - reference).max() > 1e-6
+
+
+@pytest.fixture(scope="module")
+def fingerprints() -> dict[str, str]:
+    return {name: fingerprint(name, 3) for name in SHAPES}
+
+
+def test_bits_do_not_depend_on_earlier_models(fingerprints):
+    for name in reversed(SHAPES):
+        assert fingerprint(name, 3) == fingerprints[name]
+    assert len(set(fingerprints.values())) == len(SHAPES)
+
+
+def test_bits_are_equal_in_a_thread_pool(fingerprints):
+    jobs = [(name, seed) for seed in (3, 4, 5) for name in SHAPES]
+    with ThreadPoolExecutor(4) as pool:
+        results = dict(zip(jobs, pool.map(lambda job: fingerprint(*job), jobs), strict=True))
+    assert all(results[name, 3] == fingerprints[name] for name in SHAPES)
+
+
+def test_bits_are_equal_in_a_fresh_process(fingerprints):
+    code = "from tests.oracles.heart_like import fingerprint; print(fingerprint('square root', 3))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.strip() == fingerprints["square root"]
+
+
+def test_arguments_are_left_as_they_are_and_may_be_read_only(data):
+    training, validation, _ = data
+    shape = SHAPES["square root"]
+    weights, plan = start(shape, 515)
+    frozen = [weights, plan.orders, plan.kept_first, plan.kept_second]
+    before = [array.copy() for array in frozen]
+    expected = train(shape, weights, plan, training, validation).weights
+    for array in frozen:
+        array.flags.writeable = False
+    compiled = len(network_kernel.fit.signatures)
+    fortran = dataclasses.replace(
+        training, codes=np.asfortranarray(training.codes, dtype=np.int8),
+        labels=training.labels.astype(bool),
+    )  # fmt: skip
+    np.testing.assert_array_equal(
+        train(shape, weights, plan, fortran, validation).weights, expected
+    )
+    assert len(network_kernel.fit.signatures) == compiled
+    for array, old in zip(frozen, before, strict=True):
+        np.testing.assert_array_equal(array, old)
+
+
+def test_restore_best_keeps_the_weights_of_the_best_epoch(data):
+    training, validation, _ = data
+    shape = SHAPES["one-hot"]
+    how = TrainingSettings(learning_rate=1e-2)
+    weights, plan = start(shape, 515)
+    trained = train(shape, weights, plan, training, validation, how)
+    assert trained.best_epoch < trained.epochs_run
+    short = dataclasses.replace(how, epochs=trained.best_epoch, restore_best=False)
+    shorter = train(shape, weights, plan, training, validation, short)
+    np.testing.assert_array_equal(trained.weights, shorter.weights)
+    probability = predict(trained, validation)
+    loss = -np.log(np.where(validation.labels == 1, probability, 1 - probability)).mean()
+    assert trained.validation_logloss[trained.best_epoch - 1] == pytest.approx(loss, abs=1e-12)
+    wrong = ((probability > 0.5) != (validation.labels == 1)).mean()
+    assert trained.validation_error[trained.best_epoch - 1] == wrong
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_parameter_counts_equal_torch(name):
+    shape = SHAPES[name]
+    model = PlainNetwork(shape, np.zeros(shape.parameters))
+    assert shape.parameters == sum(p.numel() for p in model.parameters())
+    assert shape.embedding_parameters == sum(p.numel() for p in model.embeddings.parameters())
+
+
+def test_initial_weights_have_the_stated_distributions():
+    shape = NetworkShape((100, 400), (50, 30), 20, (64, 32))
+    tables, layers = split_weights(shape, initial_weights(shape, np.random.default_rng(0), 0.5))
+    assert [table.shape for table in tables] == [(100, 50), (400, 30)]
+    assert np.concatenate([t.ravel() for t in tables]).std() == pytest.approx(0.5, rel=0.02)
+    first = np.concatenate([layers.fields.ravel(), layers.numeric.ravel()])
+    assert np.abs(first).max() == pytest.approx(0.1, rel=0.01)
+    assert np.abs(first).max() <= 0.1
+    assert first.std() == pytest.approx(0.1 / math.sqrt(3), rel=0.02)
+    assert np.abs(layers.second).max() == pytest.approx(1 / 8, rel=0.01)
+    assert np.abs(layers.last).max() <= 1 / math.sqrt(32)
+
+
+def test_plan_is_random_as_stated():
+    plan = draw_plan(np.random.default_rng(0), 515, 50, (32, 8), 0.25)
+    assert plan.kept_first.shape == (50, 515, 32)
+    assert plan.kept_second.shape == (50, 515, 8)
+    for kept in (plan.kept_first, plan.kept_second):
+        deviation = (kept.mean() - 0.75) * math.sqrt(kept.size / (0.75 * 0.25))
+        assert abs(deviation) < 4
+    assert (plan.orders[0] != plan.orders[1]).any()
+    assert draw_plan(np.random.default_rng(0), 9, 2, (3, 2), 0.0).kept_first.all()
+    again = draw_plan(np.random.default_rng(0), 515, 50, (32, 8), 0.25)
+    np.testing.assert_array_equal(plan.kept_second, again.kept_second)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(0, 9)), min_size=0, max_size=4),
+    st.integers(1, 3),
+    st.tuples(st.integers(1, 9), st.integers(1, 9)),
+    st.integers(1, 40),
+    st.integers(1, 40),
+    st.booleans(),
+)
+def test_any_shape_equals_the_plain_loop(fields, numeric, hidden, rows, batch, one_hot):
+    cardinalities = tuple(n for n, _ in fields)
+    dimensions = None if one_hot else tuple(d for _, d in fields)
+    shape = NetworkShape(cardinalities, dimensions, numeric, hidden)
+    rng = np.random.default_rng(rows)
+
+    def some(count: int) -> Rows:
+        codes = rng.integers(0, np.array(cardinalities, dtype=np.int64), (count, len(fields)))
+        return Rows(codes, rng.standard_normal((count, numeric)), rng.integers(0, 2, count))
+
+    how = TrainingSettings(epochs=3, batch=batch)
+    training, validation = some(rows), some(5)
+    weights, plan = start(shape, rows, epochs=3)
+    trained = train(shape, weights, plan, training, validation, how)
+    plain = train_plain(shape, weights, plan, training, validation, how)
+    assert (trained.best_epoch, trained.epochs_run) == (plain.best_epoch, plain.epochs_run)
+    np.testing.assert_allclose(
+        predict(trained, validation), plain.predict(validation), rtol=0, atol=1e-10
+    )
+
+
+def changed(rows: Rows, field: str, index, value) -> Rows:
+    array = getattr(rows, field).astype(float if field == "numbers" else int)
+    array[index] = value
+    return dataclasses.replace(rows, **{field: array})
+
+
+@pytest.mark.parametrize(
+    ("alter", "message"),
+    [
+        (lambda r: changed(r, "codes", (17, 3), 4), "code 4 of field 3 in row 17 is not in 0..3"),
+        (lambda r: changed(r, "codes", (0, 8), -1), "code -1 of field 8 in row 0"),
+        (lambda r: changed(r, "numbers", (2, 1), np.nan), "numeric input 1 in row 2 is not finite"),
+        (lambda r: changed(r, "labels", 5, 2), "label 2 in row 5 is not 0 or 1"),
+        (lambda r: dataclasses.replace(r, labels=None), "515 labels are needed"),
+        (lambda r: dataclasses.replace(r, labels=r.labels[1:]), "515 labels are needed"),
+        (lambda r: dataclasses.replace(r, codes=r.codes[:, 1:]), "9 fields"),
+        (lambda r: dataclasses.replace(r, codes=r.codes[:0]), "9 fields"),
+        (lambda r: dataclasses.replace(r, numbers=r.numbers[:, 1:]), r"not \(515, 5\)"),
+        (lambda r: Rows(r.codes[1:], r.numbers[1:], r.labels[1:]), "plan is for 515 rows"),
+    ],
+)
+def test_wrong_rows_are_named(alter, message, data):
+    shape = SHAPES["square root"]
+    weights, plan = start(shape, 515, epochs=50)
+    with pytest.raises(ValueError, match=message):
+        train(shape, weights, plan, alter(data[0]), data[1])
+
+
+def test_other_wrong_arguments(data):
+    training, validation, test = data
+    shape = SHAPES["square root"]
+    weights, plan = start(shape, 515)
+
+    def attempt(weights=weights, plan=plan, how=None, training=training):
+        return train(shape, weights, plan, training, validation, how)
+
+    with pytest.raises(TypeError, match="codes must be integers, got float64"):
+        attempt(training=dataclasses.replace(training, codes=training.codes * 1.0))
+    with pytest.raises(ValueError, match="expected 1224 weights"):
+        attempt(weights=weights[1:])
+    with pytest.raises(ValueError, match="weight 7 is not finite"):
+        attempt(weights=np.where(np.arange(weights.size) == 7, np.inf, weights))
+    with pytest.raises(ValueError, match="plan has 50 epochs, the settings ask for 51"):
+        attempt(how=TrainingSettings(epochs=51))
+    with pytest.raises(ValueError, match=r"dropout is 0\.25, the settings' 0\.5"):
+        attempt(how=TrainingSettings(dropout=0.5))
+    with pytest.raises(ValueError, match=r"hidden units \(4, 3\)"):
+        attempt(plan=draw_plan(np.random.default_rng(0), 515, 50, (4, 3), 0.25))
+    with pytest.raises(FloatingPointError, match="diverged"):
+        attempt(how=TrainingSettings(learning_rate=1e200))
+    with pytest.raises(ValueError, match="given rows: code 9"):
+        predict(attempt(), changed(test, "codes", (0, 0), 9))
+    with pytest.raises(ValueError, match="expected 1224 weights"):
+        split_weights(shape, weights[1:])
+
+
+def test_wrong_plans_shapes_and_settings():
+    plan = draw_plan(np.random.default_rng(0), 9, 2, (3, 2), 0.25)
+    orders = plan.orders.copy()
+    orders[1, 0] = orders[1, 1]
+    with pytest.raises(ValueError, match=r"order 1 is not a permutation of 0\.\.8"):
+        dataclasses.replace(plan, orders=orders)
+    with pytest.raises(ValueError, match=r"order 0 is not a permutation"):
+        dataclasses.replace(plan, orders=plan.orders + 1)
+    with pytest.raises(ValueError, match="masks must be uint8"):
+        dataclasses.replace(plan, kept_first=plan.kept_first * 2)
+    with pytest.raises(ValueError, match="masks must be uint8"):
+        dataclasses.replace(plan, kept_second=plan.kept_second[:1])
+    for dropout in (-0.1, 1.0, math.nan):
+        with pytest.raises(ValueError, match="dropout must lie in"):
+            draw_plan(np.random.default_rng(0), 9, 2, (3, 2), dropout)
+    for arguments, message in (
+        (((3, 4), (1,), 2), "dimensions: 1 for 2 cardinalities"),
+        (((3, 0), (1, 1), 2), "cardinalities: 0 for field 1, at least 1"),
+        (((3, 4), (1, -1), 2), "dimensions: -1 for field 1, at least 0"),
+        (((3, 4), (0, 0), 0), "no inputs: every field has dimension 0"),
+        (((3, 4), (1, 1), -1), "numeric: -1 inputs, at least 0"),
+        (((3, 4), (1, 1), 2, (0, 8)), r"hidden: \(0, 8\) is not two numbers of units"),
+        (((3, 4), (1, 1), 2, (8, 8, 8)), r"hidden: \(8, 8, 8\) is not two numbers of units"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            NetworkShape(*arguments)
+    for wrong in (
+        {"learning_rate": 0.0},
+        {"learning_rate": math.nan},
+        {"weight_decay": -1.0},
+        {"batch": 0},
+        {"epochs": 0},
+        {"patience": 0},
+        {"dropout": 1.0},
+        {"watch": "accuracy"},
+    ):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):
+            TrainingSettings(**wrong)
+
+
+@pytest.mark.parametrize("name", ["with 0 and 1", "one-hot"])
+def test_the_ordinary_loop_is_timed(name, data):
+    how = TrainingSettings(epochs=1)
+    rng = np.random.default_rng(0)
+    wall, cpu = seconds_per_epoch(SHAPES[name], data[0], settings=how, epochs=1, rng=rng)
+    assert wall > 0
+    assert cpu > 0
+    with pytest.raises(ValueError, match="epochs must be at least 1, got 0"):
+        seconds_per_epoch(SHAPES[name], data[0], settings=how, epochs=0, rng=rng)

@@ -1,0 +1,71 @@
+"""The README's examples run, and its figure table lists what the workflow makes."""
+
+import doctest
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from PIL import Image
+
+from embedalloc.study.claims.verdicts import CLAIMS
+from embedalloc.study.page import readme
+from embedalloc.study.workflow.cells import claims_cell
+from embedalloc.study.workflow.tables import digest_of, provenance_of, read_table
+from tests.places import ROOT, read_config
+
+README = (ROOT / "README.md").read_text()
+
+
+def test_examples_run():
+    failed, tried = doctest.testfile(
+        str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
+    assert tried >= 5
+    assert failed == 0
+
+
+def test_the_figure_table_is_the_list_of_targets():
+    targets = list(yaml.safe_load((ROOT / "workflow/report/figures.yaml").read_text()))
+    listed = re.findall(r"^\| `(\w+)` \|.*\| `plot_(\w+)` \|", README, flags=re.MULTILINE)
+    assert [name for name, _ in listed] == targets
+    assert all(name == rule for name, rule in listed)
+
+
+def test_verdicts_belong_to_this_configuration_and_ledger():
+    assert readme.block_of(README).startswith(
+        f"{readme.BEGIN} of {readme.source_digest(ROOT)} -->"
+    ), "config.yaml or workflow/claims.yaml changed: refresh the README with `make readme`"
+
+
+def test_verdicts_and_pictures_are_those_of_the_results():
+    results = ROOT / "results/claims.parquet"
+    cell = claims_cell(read_config())
+    if not results.exists() or provenance_of(results, CLAIMS)["config_digest"] != digest_of(cell):
+        pytest.skip("no results of the default configuration here; `make readme` makes them")
+    claims = read_table(results, CLAIMS)
+    assert readme.block_of(README) == readme.block(claims, ROOT), "refresh it with `make readme`"
+    for name in readme.PICTURES:
+        shown, made = (
+            np.asarray(Image.open(folder / name).convert("RGB"), dtype=float)
+            for folder in (ROOT / readme.PICTURE_FOLDER, ROOT / "figures")
+        )
+        assert shown.shape == made.shape, f"{name}: refresh it with `make readme`"
+        # Fonts differ between machines by a few pixels; another curve differs by more.
+        assert np.abs(shown - made).mean() < 2.0, f"{name}: refresh it with `make readme`"
+
+
+def test_the_verdict_table_counts_claims_not_readings():
+    claims = claims_of(
+        [("one", "exp1", "reproduced", "It holds."), ("one", "exp1", "reproduced", "It holds."),
+         ("two", "exp3", "not reproduced", "It fails.")]
+    )  # fmt: skip
+    table = readme.verdict_table(claims)
+    assert "| Experiment 1 (Section 3.1) | 1 | 0 | 0 | 0 | 0 |" in table
+    assert "| **all** | 1 | 0 | 1 | 0 | 0 |" in table
+    assert table.endswith("- It fails.")
+
+
+def claims_of(rows):
+    return pd.DataFrame(rows, columns=["claim", "section", "verdict", "statement"])

@@ -1,0 +1,189 @@
+"""A wrong configuration stops before any job, with the key, the value and what is allowed."""
+
+import copy
+
+import pytest
+import yaml
+
+from embedalloc.study.theory import generalisation
+from embedalloc.study.workflow import config as config_module
+from embedalloc.study.workflow.config import ConfigError, check_config
+from tests.places import ROOT, read_config
+
+SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+CONFIG = read_config()
+
+
+def changed(path, value):
+    """Return the default configuration with one value replaced, or one key added."""
+    config = copy.deepcopy(CONFIG)
+    *parents, last = path
+    place = config
+    for key in parents:
+        place = place[key]
+    place[last] = value
+    return config
+
+
+def test_the_default_configuration_is_valid():
+    check_config(CONFIG, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        (("exp1", "replications"), -5, "exp1.replications: -5 must be at least 2 (number of"),
+        (
+            ("exp2", "spectrum", "decay"),
+            "logarithmic",
+            "exp2.spectrum.decay: 'logarithmic' must be one of polynomial, exponential",
+        ),
+        (
+            ("exp1", "designs", "exponential", "decay"),
+            "cubic",
+            "exp1.designs.exponential.decay: 'cubic' must be one of polynomial, exponential",
+        ),
+        (("exp3", "budgets"), [300, 299], "exp3.budgets[1]: 299 must be at least 300, the sum"),
+        (("exp3", "curve_budget"), 12, "exp3.curve_budget: 12 must be at least 300"),
+        (
+            ("exp3", "replicatons"),
+            3,
+            "exp3: unknown key 'replicatons'; did you mean 'replications'? allowed are budget_obs",
+        ),
+        (("colour",), 1, "the configuration: unknown key 'colour'; allowed are audit, bench"),
+        (("seed",), [1], "seed: [1] must be a whole number"),
+        (("exp2", "noise"), [1.0], "exp2.noise: [1.0] must be a number"),
+        (("exp2", "noise"), 0.0, "exp2.noise: 0.0 must be above 0"),
+        (("exp2", "noise"), float("nan"), "exp2.noise: nan must be a number"),
+        (("exp2", "replications"), 150.0, "exp2.replications: 150.0 must be a whole number"),
+        (("exp2", "replications"), True, "exp2.replications: True must be a whole number"),
+        (("exp2", "replications"), "150", "exp2.replications: '150' must be a whole number"),
+        (("exp2", "panel_observations"), 500, "exp2.panel_observations: 500 must be a list"),
+        (("exp2", "panel_observations"), [], "must have at least 1 entries"),
+        (("exp2", "panel_observations"), [500, 500], "must not repeat an entry"),
+        (("exp2", "curve_observations"), [99], "exp2.curve_observations: 99 must be at least 100"),
+        (
+            ("exp3", "budget_observations"),
+            170,
+            "exp3.budget_observations: 170 must be at least 180",
+        ),
+        (
+            ("exp1", "latent_rank"),
+            101,
+            "exp1.latent_rank: 101 must be at most the cardinality, 100",
+        ),
+        (("exp3", "predictors"), {}, "exp3.predictors: {} must be a list"),
+        (("exp1", "designs"), {"Bad Name": CONFIG["exp2"]["spectrum"]}, "'Bad Name' must match"),
+        (
+            ("theory", "approximation", "latent_rank"),
+            101,
+            "theory.approximation.latent_rank: 101 must be at most the cardinality, 100",
+        ),
+        (
+            ("theory", "alternating", "dimensions"),
+            [2, 3, 4],
+            "theory.alternating.dimensions: [2, 3, 4] must have one entry per cardinality, 2",
+        ),
+        (("theory", "alternating", "penalty"), 0.0, "alternating.penalty: 0.0 must be above 0"),
+        (
+            ("theory", "generalisation", "cardinalities"),
+            [5, 1001],
+            "theory.generalisation.cardinalities: 1001 must be at most 1000 with 2 predictors",
+        ),
+        (
+            ("theory", "generalisation", "observations"),
+            [79, 80],
+            "theory.generalisation.observations: 79 must be above 79, the number of free effects",
+        ),
+        (("theory", "generalisation", "dimensions"), [3], "must have at least 2 entries"),
+        (
+            ("theory", "allocation", "coefficient_range"),
+            [2.0, 1.0],
+            "theory.allocation.coefficient_range: 2.0 must be at most 1.0, the end of the range",
+        ),
+        (("theory", "allocation", "cardinality_range"), [2, 3, 4], "must have at most 2 entries"),
+        (("theory", "allocation", "budget_ratios"), [0.5], "0.5 must be at least 1"),
+        (("theory", "figures"), 4, "theory: unknown key 'figures'; allowed are allocation, alt"),
+        (("exp1",), None, "exp1: None must be a block of keys"),
+        (("exp1", "designs", None), {}, "exp1.designs: the key None must be a text"),
+        (
+            ("heart", "data"),
+            "workflow/../../elsewhere",
+            "heart.data: 'workflow/../../elsewhere' must stay inside the project; give an absolute",
+        ),
+        (("heart", "data"), "a\nb", "heart.data: 'a\\nb' must match"),
+        (
+            ("exp1", "replications"),
+            10**9,
+            "exp1.replications_per_job: 20000 makes 50,000 jobs of each kind, but 2,000 must do; "
+            "it must be at least 500000",
+        ),
+        (
+            ("multiverse", "scale"),
+            10**6,
+            "multiverse.exp3.points_per_job: 20 makes 3,000,000 jobs of each kind, but 2,000 must "
+            "do; it must be at least 30000",
+        ),
+        (
+            ("multiverse", "heart", "at_most"),
+            9,
+            "multiverse.heart.at_most: 9 must be at least multiverse.heart.replications, 16",
+        ),
+        (
+            ("exp3", "budgets"),
+            [300, 10**9],
+            "theory.allocation.budget_step: 10 makes 99,999,970 budgets between the smallest",
+        ),
+    ],
+)
+def test_wrong_values_are_named(path, value, message):
+    with pytest.raises(ConfigError) as caught:
+        check_config(changed(path, value), SCHEMA)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["/data/heart", "workflow/../data", "...", "..data/x"])
+def test_data_may_lie_anywhere_by_intent(place):
+    check_config(changed(("heart", "data"), place), SCHEMA)
+
+
+def test_the_limit_on_combinations_is_the_library_s():
+    assert config_module.MAX_COMBINATIONS == generalisation.MAX_COMBINATIONS
+
+
+def test_a_missing_key_is_named():
+    config = copy.deepcopy(CONFIG)
+    del config["exp3"]["ridge"]
+    with pytest.raises(ConfigError, match="exp3: 'ridge' is a required property"):
+        check_config(config, SCHEMA)
+
+
+def test_all_mistakes_are_listed_at_once():
+    config = changed(("exp1", "noise"), -1)
+    config["exp3"]["noise"] = "loud"
+    with pytest.raises(ConfigError, match=r"exp1\.noise: -1(.|\n)*exp3\.noise: 'loud'"):
+        check_config(config, SCHEMA)
+
+
+def walk(schema, defs):
+    schema = defs[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
+    yield schema
+    for child in schema.get("properties", {}).values():
+        yield from walk(child, defs)
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            yield from walk(schema[key], defs)
+
+
+def test_the_schema_describes_every_key_and_refuses_unknown_ones():
+    schema = yaml.safe_load(SCHEMA.read_text())
+    for node in walk(schema, schema["$defs"]):
+        assert node.get("description"), node
+        if "properties" in node:
+            assert node["additionalProperties"] is False
+
+
+def test_every_line_of_the_configuration_is_commented():
+    for line in (ROOT / "config.yaml").read_text().splitlines():
+        inside_list = line.lstrip().startswith("- ")
+        assert not line.strip() or "#" in line or inside_list, line
