@@ -5,9 +5,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from embedalloc.study.multiverse import regret as exp3_regret
-from embedalloc.study.multiverse import runs as multiverse_runs
+from embedalloc.study.multiverse.regret import REGRET
 from embedalloc.study.multiverse.regret_table import mean_excess, quantiles
+from embedalloc.study.multiverse.runs import DRAWN_REGRET
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
     ALLOCATION_RULES,
@@ -130,8 +130,8 @@ def over_settings(axis: Axes, draws: pd.DataFrame) -> None:
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         figure = draw(
-            read_tables(snakemake.input.regret, exp3_regret.REGRET),
-            read_tables(snakemake.input.draws, multiverse_runs.REGRET),
+            read_tables(snakemake.input.regret, REGRET),
+            read_tables(snakemake.input.draws, DRAWN_REGRET),
             snakemake.params.budget_observations,
         )
         save_figure(figure, **snakemake.output)

@@ -4,7 +4,7 @@ from typing import Any
 
 from embedalloc.study.claims.ledger import read_ledger
 from embedalloc.study.multiverse.runs import run_points
-from embedalloc.study.multiverse.space import OUTCOMES, Point, read_spaces
+from embedalloc.study.multiverse.space import POINT_OUTCOMES, Point, read_spaces
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
@@ -17,7 +17,7 @@ def main(cell: dict[str, Any], choices: str, ledger: str, outcomes: str) -> None
         {claim.id: claim for claim in read_ledger(ledger)},
         **{key: cell[key] for key in ("block", "replications", "at_most", "resamples")},
     )
-    write_table(outcomes, frame, OUTCOMES, settings=cell, seed=cell["seed"])
+    write_table(outcomes, frame, POINT_OUTCOMES, settings=cell, seed=cell["seed"])
 
 
 if __name__ == "__main__":

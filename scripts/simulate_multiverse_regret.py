@@ -1,6 +1,6 @@
 """Compute the excess of every rule over the oracle for random settings of Experiment 3."""
 
-from embedalloc.study.multiverse.runs import REGRET, regret_of_points
+from embedalloc.study.multiverse.runs import DRAWN_REGRET, regret_of_points
 from embedalloc.study.multiverse.space import Point, read_spaces
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
@@ -14,4 +14,4 @@ if __name__ == "__main__":
             block=cell["block"],
             replications=cell["replications"],
         )
-        write_table(snakemake.output.regret, frame, REGRET, settings=cell, seed=cell["seed"])
+        write_table(snakemake.output.regret, frame, DRAWN_REGRET, settings=cell, seed=cell["seed"])

@@ -5,7 +5,7 @@ from typing import Any
 
 from embedalloc.study.claims.ledger import read_ledger
 from embedalloc.study.multiverse.heart import run_heart_points
-from embedalloc.study.multiverse.space import OUTCOMES, Point, read_spaces
+from embedalloc.study.multiverse.space import POINT_OUTCOMES, Point, read_spaces
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
@@ -23,7 +23,7 @@ def main(
         splits=cell["replications"],
         at_most=cell["at_most"],
     )
-    write_table(outcomes, frame, OUTCOMES, settings=cell, seed=cell["seed"])
+    write_table(outcomes, frame, POINT_OUTCOMES, settings=cell, seed=cell["seed"])
 
 
 if __name__ == "__main__":

@@ -195,6 +195,7 @@ rule audit_table1:
         code=imports_of(f"{SCRIPTS}/audit_table1.py"),
     output:
         audit="results/audit.parquet",
+        parts="results/audit.json",
         report=report(
             "figures/table1_audit.md",
             caption="../report/table1_audit.rst",

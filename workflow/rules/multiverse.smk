@@ -1,8 +1,10 @@
 # How far the findings reach: random settings, the oracle in Experiment 3 and rules beyond the paper
-# reads:  workflow/{multiverse,claims}.yaml, config multiverse and the blocks of the experiments
+# reads:  workflow/{multiverse,claims}.yaml, config multiverse and the blocks of the experiments;
+#         results/claims.parquet, whose verdicts stand beside the shares
 # writes: results/multiverse/{experiment}/outcomes{part}.parquet, regret{part}.parquet,
 #         shares.parquet, choices.parquet; results/exp3_regret/n{n}.parquet
-#         figures/multiverse.md, multiverse_curves, multiverse_choices, exp3_regret (pdf, png, md)
+#         figures/multiverse.html, multiverse.md, multiverse_curves, multiverse_choices,
+#         exp3_regret (pdf, png, md)
 
 from embedalloc.study.multiverse.space import read_spaces
 from embedalloc.study.multiverse.cells import exp3_regret_cell, multiverse_cell
@@ -10,16 +12,19 @@ from embedalloc.study.multiverse.cells import multiverse_parts, multiverse_regre
 from embedalloc.study.multiverse.cells import regret_parts
 
 SPACES = read_spaces(f"{workflow.basedir}/workflow/multiverse.yaml")
+with open(
+    f"{workflow.basedir}/workflow/report/figures_multiverse.yaml", encoding="utf-8"
+) as listed:
+    BEYOND = list(yaml.safe_load(listed))
 
 
 rule multiverse:
     """How far the findings reach: the multiverse and the regret, not part of `all`."""
     input:
+        expand("figures/{figure}.pdf", figure=BEYOND),
         "figures/multiverse.md",
-        "figures/multiverse_curves.pdf",
-        "figures/multiverse_choices.pdf",
-        "figures/exp3_regret.pdf",
         "figures/exp3_regret.md",
+        "figures/multiverse.html",
 
 
 rule simulate_multiverse:
@@ -239,3 +244,54 @@ rule plot_exp3_regret:
         budget_observations=config["exp3"]["budget_observations"],
     script:
         "../../scripts/plot_exp3_regret.py"
+
+
+rule write_multiverse:
+    """The multiverse's page: shares beside verdicts, figures and tables, in one file."""
+    input:
+        claims="results/claims.parquet",
+        shares="results/multiverse/shares.parquet",
+        effects="results/multiverse/choices.parquet",
+        regret=expand(
+            "results/exp3_regret/n{observations}.parquet",
+            observations=sorted(
+                {config["exp3"]["budget_observations"]}
+                | {*config["exp3"]["curve_observations"]}
+            ),
+        ),
+        draws=expand(
+            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+        ),
+        figures=expand("figures/{figure}.png", figure=BEYOND),
+        captions=expand(
+            f"{workflow.basedir}/workflow/report/{{figure}}.rst", figure=BEYOND
+        ),
+        listed=f"{workflow.basedir}/workflow/report/figures_multiverse.yaml",
+        template=f"{workflow.basedir}/workflow/report/multiverse.html",
+        included=expand(
+            f"{workflow.basedir}/workflow/report/{{name}}",
+            name=["base.html", "macros.html", "page.css"],
+        ),
+        citation=f"{workflow.basedir}/CITATION.cff",
+        code=imports_of(f"{SCRIPTS}/write_multiverse.py"),
+    output:
+        page=report(
+            "figures/multiverse.html",
+            caption="../report/multiverse.rst",
+            category="How far the findings reach",
+            labels={"what": "everything on one page"},
+        ),
+    log:
+        "results/logs/write_multiverse.log",
+    benchmark:
+        "results/timings/write_multiverse.tsv"
+    localrule: True
+    params:
+        budget_observations=config["exp3"]["budget_observations"],
+        seed=config["seed"],
+        config_digest=digest_of(config),
+        default_digest=digest_of(
+            yaml.safe_load(open(f"{workflow.basedir}/config.yaml", encoding="utf-8"))
+        ),
+    script:
+        "../../scripts/write_multiverse.py"

@@ -1,9 +1,10 @@
 """The part of the configuration that one job of the multiverse needs, and nothing more."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
-from embedalloc.study.multiverse.space import Point, Space, plain, points
+from embedalloc.study.multiverse.space import Point, Space, list_points
 from embedalloc.study.workflow.cells import exp3_cell
 
 #: Settings of an experiment that its points do not look at: they have sizes of their own.
@@ -14,7 +15,7 @@ _OTHER_RULES = ("fold_splits", "folds", "repetitions", "timed_epochs")
 def multiverse_points(config: Mapping[str, Any], space: Space) -> list[Point]:
     """Return all points of one experiment."""
     size = config["multiverse"][space.experiment]
-    return points(
+    return list_points(
         space,
         config["seed"],
         pairs=size["pairs"],
@@ -35,7 +36,7 @@ def multiverse_cell(config: Mapping[str, Any], space: Space, part: int) -> dict[
     chosen = multiverse_points(config, space)[part * size : (part + 1) * size]
     return {
         "experiment": space.experiment,
-        "points": plain(chosen),
+        "points": [asdict(point) for point in chosen],
         "block": _block(config, space.experiment),
         "replications": config["multiverse"][space.experiment]["replications"],
         "at_most": config["multiverse"][space.experiment]["at_most"],
@@ -56,7 +57,7 @@ def multiverse_regret_cell(config: Mapping[str, Any], space: Space, part: int) -
     size = block["draws_per_job"]
     draws = [p for p in multiverse_points(config, space) if p.kind == "draw" and p.repeat == 0]
     return {
-        "points": plain(draws[part * size : (part + 1) * size]),
+        "points": [asdict(point) for point in draws[part * size : (part + 1) * size]],
         "block": _block(config, "exp3"),
         "replications": block["draw_replications"],
         "seed": config["seed"],

@@ -14,14 +14,7 @@ from embedalloc.study.heart.metrics import score
 from embedalloc.study.heart.paired import compare, rows_judged, split_differences
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
-from embedalloc.study.multiverse.space import (
-    Point,
-    Space,
-    followed,
-    outcome_frame,
-    outcome_rows,
-    until_settled,
-)
+from embedalloc.study.multiverse.space import Point, Space, decide_point, until_settled
 from embedalloc.study.workflow.cells import heart_cell
 
 Findings = dict[str, dict[str, Finding]]
@@ -36,26 +29,11 @@ def run_heart_points(
     data: str | Path,
     *,
     block: Mapping[str, Any],
-    splits: int,
-    at_most: int,
+    **size: int,
 ) -> pd.DataFrame:
-    """Return the outcomes of some points of the heart-disease study.
-
-    Parameters
-    ----------
-    space, chosen, claims
-        Open choices, the points to run, and the ledger's claims by id.
-    data
-        The heart-disease files, as in `embedalloc.study.heart.patients.read_patients`.
-    block
-        The study's block of the configuration.
-    splits, at_most
-        Splits of the patients for a point at first, and the most that it may take to settle; see
-        `Point.most`.
-    """
-    size = {"splits": splits, "at_most": at_most}
+    """Return the outcomes of some points of the heart-disease study; see `run_heart_point`."""
     rows = [run_heart_point(space, point, claims, data, block=block, **size) for point in chosen]
-    return outcome_frame(row for each in rows for row in each)
+    return pd.DataFrame([row for each in rows for row in each])
 
 
 def run_heart_point(
@@ -68,7 +46,20 @@ def run_heart_point(
     splits: int,
     at_most: int,
 ) -> list[dict[str, Any]]:
-    """Return the outcome rows of one point; see `run_heart_points`."""
+    """Return the outcome rows of one point.
+
+    Parameters
+    ----------
+    space, point, claims
+        Open choices, the point to run, and the ledger's claims by id.
+    data
+        The heart-disease files, as in `embedalloc.study.heart.patients.read_patients`.
+    block
+        The study's block of the configuration.
+    splits, at_most
+        Splits of the patients for a point at first, and the most that it may take to settle; see
+        `Point.most`.
+    """
     most = point.most(splits, at_most)
     size = {"splits": most, "splits_per_job": splits}
     heart = space.block(block, point.setting) | size
@@ -80,15 +71,13 @@ def run_heart_point(
         return score_splits(patients, {"seed": point.seed, "heart": heart}, part, readings)
 
     def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
-        found, *again = (
-            followed(space, point, claims, each)
-            for each in resampled_findings(*tables, seed=point.seed)
-        )
-        steadiness = {
-            name: share_of_same_outcomes(claims[name], each, [other[name][1] for other in again])
-            for name, (_, each) in found.items()
-        }
-        return outcome_rows(space, point, claims, found, steadiness, count)
+        found, *again = resampled_findings(*tables, seed=point.seed)
+
+        def steadiness(claim: Claim, reading: str) -> float:
+            first, *others = (each[claim.id][reading] for each in (found, *again))
+            return share_of_same_outcomes(claim, first, others)
+
+        return decide_point(space, point, claims, found, steadiness, count)
 
     return until_settled(simulate, decide, splits, most)
 

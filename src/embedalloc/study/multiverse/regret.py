@@ -51,9 +51,9 @@ REGRET = Contract(
         "replication": Column("integer", "Monte Carlo replication", low=0),
         "budget": Column("integer", "total embedding parameters B", low=1),
         "allocation_rule": Column("text", "who chose the dimensions", values=RULES),
-        "dimensions": Column("text", "d_1-d_2-…, in the order of the predictors"),
+        "dimensions": Column("integers", "d_j, in the order of the predictors", low=1),
         "risk": Column("number", "expected squared error, read-out refitted", low=0),
-        "oracle_dimensions": Column("text", "allocation with the least risk at this budget"),
+        "oracle_dimensions": Column("integers", "allocation with the least risk", low=1),
         "oracle_risk": Column("number", "its expected squared error", low=0),
         "excess": Column("number", "risk over the oracle's, minus 1", low=0),
     },
@@ -92,19 +92,15 @@ def simulate(
                         "replication": replication,
                         "budget": problem.budget,
                         "allocation_rule": RULES,
-                        "dimensions": [_written(chosen[rule]) for rule in RULES],
+                        "dimensions": [list(chosen[rule]) for rule in RULES],
                         "risk": risks[at],
-                        "oracle_dimensions": _written(allocations[oracle]),
+                        "oracle_dimensions": [allocations[oracle].tolist()] * len(RULES),
                         "oracle_risk": risks[oracle],
                         "excess": risks[at] / risks[oracle] - 1.0,
                     }
                 )
             )
     return pd.concat(frames, ignore_index=True)
-
-
-def _written(dimensions: Sequence[int] | Ints) -> str:
-    return "-".join(map(str, dimensions))
 
 
 def all_risks(drawn: Replication, ridge: float) -> tuple[Ints, Floats]:

@@ -107,11 +107,8 @@ def describe_regret(
     budget_observations
         Sample size of the table over budgets.
     """
-    budgets = sorted(set(regret["budget"]))
-    gains = {
-        size: mean_gain(rows, "budget") for size, rows in regret.groupby("observations", sort=True)
-    }
-    aware = [[f"{size:,}", *_cells(gain, "response_aware")] for size, gain in gains.items()]
+    sizes, budgets = sorted(set(regret["observations"])), sorted(set(regret["budget"]))
+    gains = [mean_gain(regret[regret["observations"] == size], "budget") for size in sizes]
     return [
         Part(
             "Regret in Experiment 3",
@@ -131,7 +128,9 @@ def describe_regret(
         _grid(
             mean_gain(regret, "observations"),
             "n",
-            paragraphs=["Gain on the proposed rule (its excess minus the other's, in points, paired):"],
+            paragraphs=[
+                "Gain on the proposed rule (its excess minus the other's, in points, paired):"
+            ],
             rules=RULES[1:],
         ),
         _grid(
@@ -142,7 +141,10 @@ def describe_regret(
         Part(
             "The response-aware rule: gain on the proposed rule, by budget and sample size",
             head=["n", *(f"B = {budget:,}" for budget in budgets)],
-            rows=aware,
+            rows=[
+                [f"{size:,}", *_cells(gain, "response_aware")]
+                for size, gain in zip(sizes, gains, strict=True)
+            ],
         ),
         Part(
             "Over random settings",

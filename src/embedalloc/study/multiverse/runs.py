@@ -17,26 +17,24 @@ from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.ledger import Claim
-from embedalloc.study.multiverse import regret as exp3_regret
+from embedalloc.study.multiverse import regret
 from embedalloc.study.multiverse.space import (
     Point,
     Space,
-    followed,
-    outcome_frame,
-    outcome_rows,
+    decide_point,
     until_settled,
-    written,
+    write_setting,
 )
 from embedalloc.study.workflow.cells import claims_settings, exp1_cell, exp2_cell, exp3_cell
 from embedalloc.study.workflow.tables import Column, Contract
 
-REGRET = Contract(
+DRAWN_REGRET = Contract(
     "multiverse_regret",
     {
         "number": Column("integer", "random draw of Experiment 3", low=0),
         "setting": Column("text", "value of every choice, as JSON"),
         "budget": Column("integer", "total embedding parameters B", low=1),
-        "allocation_rule": Column("text", "who chose the dimensions", values=exp3_regret.RULES),
+        "allocation_rule": Column("text", "who chose the dimensions", values=regret.RULES),
         "excess": Column("number", "mean excess over the oracle's risk, as a share", low=0),
     },
     key=("number", "budget", "allocation_rule"),
@@ -49,27 +47,11 @@ def run_points(
     claims: Mapping[str, Claim],
     *,
     block: Mapping[str, Any],
-    replications: int,
-    at_most: int,
-    resamples: int,
+    **size: int,
 ) -> pd.DataFrame:
-    """Return the outcomes of some points of Experiment 1, 2 or 3.
-
-    Parameters
-    ----------
-    space, chosen, claims
-        Open choices, the points to run, and the ledger's claims by id.
-    block
-        The experiment's block of the configuration.
-    replications, at_most
-        Monte Carlo replications of a point at first, and the most that it may take to settle; see
-        `Point.most`.
-    resamples
-        Bootstrap resamples behind each interval.
-    """
-    size = {"replications": replications, "at_most": at_most, "resamples": resamples}
+    """Return the outcomes of some points of Experiment 1, 2 or 3; see `run_point`."""
     rows = [run_point(space, point, claims, block=block, **size) for point in chosen]
-    return outcome_frame(row for each in rows for row in each)
+    return pd.DataFrame([row for each in rows for row in each])
 
 
 def run_point(
@@ -82,7 +64,20 @@ def run_point(
     at_most: int,
     resamples: int,
 ) -> list[dict[str, Any]]:
-    """Return the outcome rows of one point; see `run_points`."""
+    """Return the outcome rows of one point.
+
+    Parameters
+    ----------
+    space, point, claims
+        Open choices, the point to run, and the ledger's claims by id.
+    block
+        The experiment's block of the configuration.
+    replications, at_most
+        Monte Carlo replications of a point at first, and the most that it may take to settle; see
+        `Point.most`.
+    resamples
+        Bootstrap resamples behind each interval.
+    """
     simulate, findings_of = EXPERIMENTS[space.experiment]
     most = point.most(replications, at_most)
     config = point_config(space, point, block, most, replications)
@@ -91,10 +86,12 @@ def run_point(
 
     def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
         bootstrap = Bootstrap(stream(point.seed, "claims", space.experiment), resamples)
-        findings = findings_of(*tables, **settings, bootstrap=bootstrap)
-        found = followed(space, point, claims, findings)
-        steadiness = {name: claims[name].steadiness(each) for name, (_, each) in found.items()}
-        return outcome_rows(space, point, claims, found, steadiness, count)
+        found = findings_of(*tables, **settings, bootstrap=bootstrap)
+
+        def steadiness(claim: Claim, reading: str) -> float:
+            return claim.steadiness(found[claim.id][reading])
+
+        return decide_point(space, point, claims, found, steadiness, count)
 
     return until_settled(lambda part: simulate(config, part, readings), decide, replications, most)
 
@@ -162,9 +159,9 @@ def regret_of_points(
     for point in chosen:
         config = point_config(space, point, block, replications, replications)
         cell = exp3_cell(config, config["exp3"]["budget_observations"], 0)
-        rows = exp3_regret.simulate(**(cell | {"budgets": config["exp3"]["budgets"]}))
+        rows = regret.simulate(**(cell | {"budgets": config["exp3"]["budgets"]}))
         means = rows.groupby(["budget", "allocation_rule"], sort=False)["excess"].mean()
         frames.append(
-            means.reset_index().assign(number=point.number, setting=written(point.setting))
+            means.reset_index().assign(number=point.number, setting=write_setting(point.setting))
         )
-    return pd.concat(frames, ignore_index=True)[list(REGRET.columns)]
+    return pd.concat(frames, ignore_index=True)[list(DRAWN_REGRET.columns)]

@@ -10,7 +10,7 @@ import copy
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ import yaml
 from embedalloc.streams import stream
 from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.ledger import Claim
-from embedalloc.study.claims.verdicts import OUTCOMES as CLAIM_OUTCOMES
+from embedalloc.study.claims.verdicts import OUTCOMES
 from embedalloc.study.workflow.tables import Column, Contract, TableError
 
 #: An outcome is settled where resamples of its replications give a repetition at least this chance
@@ -33,7 +33,7 @@ GROWING = ("default", "draw")
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
 
-OUTCOMES = Contract(
+POINT_OUTCOMES = Contract(
     "multiverse_outcomes",
     {
         "experiment": Column("text", "part of the study"),
@@ -46,7 +46,7 @@ OUTCOMES = Contract(
         "changes": Column("integer", "choices that differ from the default", low=0),
         "claim": Column("text", "id of the claim in workflow/claims.yaml"),
         "reading": Column("text", "reading under which it is decided"),
-        "outcome": Column("text", "by the claim's own rule", values=CLAIM_OUTCOMES),
+        "outcome": Column("text", "by the claim's own rule", values=OUTCOMES),
         "steadiness": Column(
             "number", "chance of the same outcome again, by resamples", low=0.0, high=1.0
         ),
@@ -214,7 +214,7 @@ def _put(node: Any, path: Sequence[str | int], value: Any, place: str) -> None:
         node[step] = value
 
 
-def points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -> list[Point]:
+def list_points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -> list[Point]:
     """Return all runs of one experiment; more draws only add to the end of the list.
 
     The default and its changes share the configuration's seed, so that only the change
@@ -247,37 +247,32 @@ def points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -
     return found
 
 
-def written(setting: Setting) -> str:
+def write_setting(setting: Setting) -> str:
     """Return a setting as JSON."""
     return json.dumps(dict(setting), ensure_ascii=False)
 
 
-def plain(chosen: Iterable[Point]) -> list[dict[str, Any]]:
-    """Return points as plain values, for the parameters of a job."""
-    return [asdict(point) for point in chosen]
-
-
-def followed(
+def decide_point(
     space: Space,
     point: Point,
     claims: Mapping[str, Claim],
     found: Mapping[str, Mapping[str, Finding]],
-) -> dict[str, tuple[str, Finding]]:
-    """Return for each followed claim the reading that the point takes, and what was found."""
-    readings = space.readings(point.setting)
-    taken = {name: reading_of(claims[name], readings) for name in space.claims}
-    return {name: (reading, found[name][reading]) for name, reading in taken.items()}
-
-
-def outcome_rows(
-    space: Space,
-    point: Point,
-    claims: Mapping[str, Claim],
-    found: Mapping[str, tuple[str, Finding]],
-    steadiness: Mapping[str, float],
+    steadiness: Callable[[Claim, str], float],
     replications: int,
 ) -> list[dict[str, Any]]:
-    """Decide the followed claims by their own rules, from reading and finding of each."""
+    """Decide the followed claims by their own rules, in the readings that the point takes.
+
+    Parameters
+    ----------
+    space, point, claims
+        Open choices, the point, and the ledger's claims by id.
+    found
+        What was found, by claim and reading.
+    steadiness
+        How likely a repetition gives a claim the same outcome, in a reading.
+    replications
+        Replications behind the findings.
+    """
     about = {
         "experiment": space.experiment,
         "kind": point.kind,
@@ -285,22 +280,22 @@ def outcome_rows(
         "repeat": point.repeat,
         "seed": point.seed,
         "replications": replications,
-        "setting": written(point.setting),
+        "setting": write_setting(point.setting),
         "changes": len(space.changes(point.setting)),
     }
-    return [
-        about
-        | {
+    rows = []
+    for name in space.claims:
+        claim = claims[name]
+        reading = reading_of(claim, space.readings(point.setting))
+        finding = found[name][reading]
+        decided = {
             "claim": name,
             "reading": reading,
-            "outcome": claims[name].outcome(finding),
-            "steadiness": steadiness[name],
-            "estimate": float(finding.estimate),
-            "low": float("nan") if finding.low is None else float(finding.low),
-            "high": float("nan") if finding.high is None else float(finding.high),
+            "outcome": claim.outcome(finding),
+            "steadiness": steadiness(claim, reading),
         }
-        for name, (reading, finding) in found.items()
-    ]
+        rows.append(about | decided | finding.numbers())
+    return rows
 
 
 def until_settled(
@@ -332,7 +327,7 @@ def until_settled(
         count = min(2 * count, at_most)
 
 
-def settled(outcomes: pd.DataFrame) -> "pd.Series[bool]":
+def find_settled(outcomes: pd.DataFrame) -> "pd.Series[bool]":
     """Return which outcomes are settled."""
     return outcomes["steadiness"] >= SETTLED
 
@@ -345,8 +340,3 @@ def reading_of(claim: Claim, readings: Iterable[str]) -> str:
     if len(taken) != 1:
         raise SpaceError(f"{claim.id}: no choice says which of {list(claim.readings)} is meant")
     return taken[0]
-
-
-def outcome_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return outcome rows as a table of the contract `OUTCOMES`."""
-    return pd.DataFrame(list(rows))[list(OUTCOMES.columns)]

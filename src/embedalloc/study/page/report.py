@@ -64,7 +64,7 @@ def find_places(pictures: Iterable[Picture]) -> dict[str, Place]:
     } | TABLES
 
 
-def group_readings(judged: pd.DataFrame, anchors: Mapping[str, Place]) -> list[dict[str, Any]]:
+def group_readings(judged: pd.DataFrame, anchors: Mapping[str, Place]) -> list[dict[Any, Any]]:
     """Return the claims in the paper's order: each one's first row, with all rows as `readings`.
 
     Parameters
