@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from embedalloc.intervals import wilson_interval
 from embedalloc.streams import stream
 from embedalloc.study import exp2, exp3, latent
 from embedalloc.study.claims.exp2 import exp2_findings
@@ -34,20 +35,20 @@ from embedalloc.study.multiverse.heart import (
     score_splits,
     share_of_same_outcomes,
 )
-from embedalloc.study.multiverse.runs import REGRET, regret_of_points, run_points
+from embedalloc.study.multiverse.runs import DRAWN_REGRET, regret_of_points, run_points
 from embedalloc.study.multiverse.summary import (
     EFFECTS,
     SHARES,
-    as_markdown,
-    effects,
+    count_shares,
+    describe_multiverse,
+    measure_effects,
     overturn_words,
     share_words,
-    shares,
     variance_share,
-    wilson,
 )
 from embedalloc.study.workflow.cells import claims_cell, exp2_cell, heart_cell
 from embedalloc.study.workflow.config import check_config
+from embedalloc.study.workflow.document import as_markdown
 from tests.places import ROOT, read_config
 
 CONFIG = read_config()
@@ -83,7 +84,7 @@ def test_pairs_are_all_combinations_of_two_changes(name):
     alternatives = [len(choice.options) - 1 for choice in space.choices]
     pairs = space.pairs()
     assert len(pairs) == (sum(alternatives) ** 2 - sum(n**2 for n in alternatives)) // 2
-    assert len({mv.written(setting) for setting in pairs}) == len(pairs)
+    assert len({mv.write_setting(setting) for setting in pairs}) == len(pairs)
     assert all(len(space.changes(setting)) == 2 for setting in pairs)
 
 
@@ -119,8 +120,8 @@ def test_draws_are_named_and_every_value_comes_up():
 
 def test_more_draws_only_add_points():
     space = SPACES["exp1"]
-    few = mv.points(space, 1, pairs=True, draws=3, repeated=2)
-    many = mv.points(space, 1, pairs=True, draws=9, repeated=2)
+    few = mv.list_points(space, 1, pairs=True, draws=3, repeated=2)
+    many = mv.list_points(space, 1, pairs=True, draws=9, repeated=2)
     assert many[: len(few)] == few
     assert len(few) == 2 + len(space.singles()) + len(space.pairs()) + 2 * 2 + 1
     assert len({(p.kind, p.number, p.repeat) for p in many}) == len(many)
@@ -165,7 +166,7 @@ def test_mistakes_in_the_space_are_named(tmp_path):
 def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     """The config edited key by key, simulated in parts as the rules do, judged by the ledger."""
     space = SPACES["exp2"]
-    point = next(p for p in mv.points(space, 3, pairs=False, draws=40, repeated=0)
+    point = next(p for p in mv.list_points(space, 3, pairs=False, draws=40, repeated=0)
                  if p.kind == "draw" and p.setting["split"] == "literal"
                  and p.setting["decay"] == "k^-1")  # fmt: skip
     config = copy.deepcopy(CONFIG)
@@ -189,7 +190,7 @@ def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     found = exp2_findings(profiles, **claims_cell(config)["exp2"], bootstrap=bootstrap)
     judged = judge([CLAIMS[name] for name in found], found).set_index(["claim", "reading"])
     rows = run_points(space, [point], CLAIMS, block=CONFIG["exp2"], **SIX)
-    mv.OUTCOMES.check(rows, "outcomes")
+    mv.POINT_OUTCOMES.check(rows, "outcomes")
     for row in rows.to_dict("records"):
         expected = judged.loc[(row["claim"], CLAIMS[row["claim"]].readings[row["reading"]])]
         assert row["outcome"] == expected["outcome"]
@@ -205,7 +206,7 @@ def test_points_run_with_every_reading(name):
         if any(c.reading for c in space.choices if c.name in space.changes(setting))
     ]
     rows = run_points(space, chosen, CLAIMS, block=CONFIG[name], **SIX)
-    mv.OUTCOMES.check(rows, "outcomes")
+    mv.POINT_OUTCOMES.check(rows, "outcomes")
     assert len(rows) == len(chosen) * len(space.claims)
 
 
@@ -216,7 +217,7 @@ def test_heart_points_run_and_share_their_seed():
                                "cap": "cardinality_minus_one", "restore": "no"}  # fmt: skip
     chosen = [mv.Point("draw", i, 0, 5, setting) for i in range(2)]
     rows = run_heart_points(space, chosen, CLAIMS, DATA, block=block, splits=2, at_most=2)
-    mv.OUTCOMES.check(rows, "outcomes")
+    mv.POINT_OUTCOMES.check(rows, "outcomes")
     assert set(rows["reading"]) == {"same_tries"}
     assert (
         rows[rows["number"] == 0]["estimate"].tolist()
@@ -326,11 +327,11 @@ def test_heart_points_grow_as_if_large_at_once(monkeypatch):
 
 def test_regret_of_draws():
     space = SPACES["exp3"]
-    chosen = [p for p in mv.points(space, 2, pairs=False, draws=2, repeated=0)
+    chosen = [p for p in mv.list_points(space, 2, pairs=False, draws=2, repeated=0)
               if p.kind == "draw"]  # fmt: skip
     block = CONFIG["exp3"] | {"budgets": [300, 1000]}
     frame = regret_of_points(space, chosen, block=block, replications=2)
-    REGRET.check(frame, "regret")
+    DRAWN_REGRET.check(frame, "regret")
     assert (frame[frame["budget"] == 300]["excess"] == 0).all()  # one allocation only
 
 
@@ -401,7 +402,7 @@ def test_wilson_is_the_score_test_turned_round(held, trials):
     """Ends of the interval solve (p̂ − p)² = z² p (1 − p)/n."""
     z2, p = 1.959963984540054**2, held / trials
     roots = np.roots([1 + z2 / trials, -(2 * p + z2 / trials), p**2])
-    np.testing.assert_allclose(wilson(held, trials), sorted(np.real(roots)), atol=1e-12)
+    np.testing.assert_allclose(wilson_interval(held, trials), sorted(np.real(roots)), atol=1e-12)
 
 
 def test_the_variance_share_by_hand():
@@ -452,12 +453,13 @@ def test_shares_and_overturning_changes_by_hand():
         ]
     )
     spaces = {"exp2": SPACES["exp2"]}
-    found, choices = shares(table, spaces, CLAIMS), effects(table, spaces)
+    found = count_shares(table, spaces, CLAIMS)
+    choices = measure_effects(table, spaces)
     SHARES.check(found, "shares")
     EFFECTS.check(choices, "effects")
     row = found.iloc[0]
     assert (row["draws"], row["share"], row["partly"]) == (4, 0.5, 0.75)
-    assert (row["low"], row["high"]) == wilson(2, 4)
+    assert (row["low"], row["high"]) == wilson_interval(2, 4)
     assert (row["default_settled"], row["settled"]) == (True, 3)
     assert (row["repetitions"], row["same"]) == (2, 0.5)
     assert (row["settled_repetitions"], row["same_settled"]) == (1, 1.0)
@@ -468,14 +470,14 @@ def test_shares_and_overturning_changes_by_hand():
     assert by_rank.set_index("value")["draws"].to_dict() == {"10": 1, "20": 1, "40": 2}
     words = "holds in 50 % of 4 settings (15 to 85 %), 1 of them unsettled"
     assert share_words(found)[row["claim"]] == words
-    page = as_markdown(found, choices)
+    page = as_markdown(describe_multiverse(found, choices))
     assert "| 3 of 4 | 1 of 2 (1 of 1) |" in page
     expected = "1 of 2 settled single changes (3 in all): rank 40 (fails)"
     assert f"| `{row['claim']}` | holds | {expected} |" in page
     unsettled = overturn_words(dict(row) | {"default_settled": False})
     assert unsettled == "the default itself is not settled"
     kept = table[~((table["kind"] == "single") & (table["outcome"] == "fails"))]
-    again = shares(kept, spaces, CLAIMS).iloc[0]
+    again = count_shares(kept, spaces, CLAIMS).iloc[0]
     assert (again["overturning"], again["fewest"]) == (0, 1)
     expected = (
         "none of 1 settled single changes (1 in all); a draw with 1 changes: rank 40 (partly)"
@@ -494,7 +496,7 @@ def test_pairs_come_before_draws_and_long_lists_are_cut():
         ("draw", 0, 0, {"scale": "20"}, "fails"),
     ]
     spaces = {"exp2": SPACES["exp2"]}
-    row = shares(outcome_table(runs + pairs), spaces, CLAIMS).iloc[0]
+    row = count_shares(outcome_table(runs + pairs), spaces, CLAIMS).iloc[0]
     assert (row["pairs"], row["overturning_pairs"], row["fewest"]) == (14, 13, 2)
     words = overturn_words(row)
     assert words.startswith(
@@ -502,7 +504,7 @@ def test_pairs_come_before_draws_and_long_lists_are_cut():
         "rank 10, scale 1 (fails); "
     )
     assert words.endswith("rank 10, scale 12 (fails); and 1 more")
-    row = shares(outcome_table(runs + pairs[:1]), spaces, CLAIMS).iloc[0]
+    row = count_shares(outcome_table(runs + pairs[:1]), spaces, CLAIMS).iloc[0]
     expected = (
         "none of 1 settled single changes (1 in all) and none of 1 settled pairs (1 in all); "
         "a draw with 1 changes: scale 20 (fails)"
