@@ -139,11 +139,7 @@ rule judge_multiverse:
 rule plot_multiverse_curves:
     """Figure multiverse_curves: every claim's statistic over the settings, in rising order."""
     input:
-        outcomes=[
-            f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
-            for space in SPACES.values()
-            for part in multiverse_parts(config, space)
-        ],
+        outcomes=rules.judge_multiverse.input.outcomes,
         shares="results/multiverse/shares.parquet",
         ledger=f"{workflow.basedir}/workflow/claims.yaml",
         code=imports_of(f"{SCRIPTS}/plot_multiverse_curves.py"),
@@ -216,16 +212,8 @@ rule tabulate_exp3_regret:
 rule plot_exp3_regret:
     """Figure exp3_regret: excess of every rule over the oracle."""
     input:
-        regret=expand(
-            "results/exp3_regret/n{observations}.parquet",
-            observations=sorted(
-                {config["exp3"]["budget_observations"]}
-                | {*config["exp3"]["curve_observations"]}
-            ),
-        ),
-        draws=expand(
-            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
-        ),
+        regret=rules.tabulate_exp3_regret.input.regret,
+        draws=rules.tabulate_exp3_regret.input.draws,
         code=imports_of(f"{SCRIPTS}/plot_exp3_regret.py"),
     output:
         pdf=report(
@@ -252,16 +240,8 @@ rule write_multiverse:
         claims="results/claims.parquet",
         shares="results/multiverse/shares.parquet",
         effects="results/multiverse/choices.parquet",
-        regret=expand(
-            "results/exp3_regret/n{observations}.parquet",
-            observations=sorted(
-                {config["exp3"]["budget_observations"]}
-                | {*config["exp3"]["curve_observations"]}
-            ),
-        ),
-        draws=expand(
-            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
-        ),
+        regret=rules.tabulate_exp3_regret.input.regret,
+        draws=rules.tabulate_exp3_regret.input.draws,
         figures=expand("figures/{figure}.png", figure=BEYOND),
         captions=expand(
             f"{workflow.basedir}/workflow/report/{{figure}}.rst", figure=BEYOND

@@ -62,39 +62,6 @@ def _intervals(tables: Mapping[Any, Mapping[str, Floats]], over: str) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def over_settings(draws: pd.DataFrame) -> pd.DataFrame:
-    """Return by rule how its mean excess is distributed over settings, against the proposed one.
-
-    Parameters
-    ----------
-    draws
-        As in the contract `embedalloc.study.multiverse.runs.DRAWN_REGRET`.
-    """
-    table = _by_setting(draws)
-    rows = []
-    for rule, values in table.items():
-        gain = table["proposed"] - values
-        better, worse = int((gain > 0).sum()), int((gain < 0).sum())
-        low, high = wilson_interval(better, len(values))
-        rows.append(
-            {
-                "allocation_rule": rule,
-                "settings": len(values),
-                "mean": float(values.mean()),
-                "median": float(np.median(values)),
-                "ninetieth": float(np.quantile(values, 0.9)),
-                "worst": float(values.max()),
-                "better": better,
-                "worse": worse,
-                "better_share": better / len(values),
-                "low": low,
-                "high": high,
-                "largest_loss": max(0.0, float(-gain.min())),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
 def describe_regret(
     regret: pd.DataFrame, draws: pd.DataFrame, *, budget_observations: int
 ) -> list[Part]:
@@ -155,7 +122,7 @@ def describe_regret(
             ],
             head=["rule", "mean", "median", "90th percentile", "worst", "better in", "worse in",
                   "largest loss"],
-            rows=[_setting_cells(row) for row in over_settings(draws).to_dict("records")],
+            rows=_compare_settings(draws),
         ),
     ]  # fmt: skip
 
@@ -189,15 +156,23 @@ def _cells(table: pd.DataFrame, rule: str) -> list[str]:
     ]
 
 
-def _setting_cells(row: Mapping[Any, Any]) -> list[str]:
-    numbers = [f"{100 * row[key]:.1f}" for key in ("mean", "median", "ninetieth", "worst")]
-    against = [
-        f"{100 * row['better_share']:.0f} % ({100 * row['low']:.0f} to {100 * row['high']:.0f})",
-        f"{100 * row['worse'] / row['settings']:.0f} %",
-        f"{100 * row['largest_loss']:.1f}",
-    ]
-    rule = row["allocation_rule"]
-    return [WORDS[rule], *numbers, *([""] * 3 if rule == "proposed" else against)]
+def _compare_settings(draws: pd.DataFrame) -> list[list[str]]:
+    """Return each rule's excess over random settings, and how it compares with the proposed one."""
+    table = _by_setting(draws)
+    rows = []
+    for rule, values in table.items():
+        spread = (values.mean(), np.median(values), np.quantile(values, 0.9), values.max())
+        gain, count = table["proposed"] - values, len(values)
+        better, worse = int((gain > 0).sum()), int((gain < 0).sum())
+        low, high = wilson_interval(better, count)
+        against = [
+            f"{100 * better / count:.0f} % ({100 * low:.0f} to {100 * high:.0f})",
+            f"{100 * worse / count:.0f} %",
+            f"{100 * max(0.0, -gain.min()):.1f}",
+        ]
+        numbers = [f"{100 * number:.1f}" for number in spread]
+        rows.append([WORDS[rule], *numbers, *([""] * 3 if rule == "proposed" else against)])
+    return rows
 
 
 def quantiles(draws: pd.DataFrame) -> dict[str, Floats]:
