@@ -1,4 +1,5 @@
 # make paper   set up .venv and run the whole workflow
+# make quick   after an edit: ruff, import contracts and the quick tests, in under two minutes
 # make test    set up .venv and run the whole test suite
 # make verify  run a small study in several ways and compare every number to the last bit
 # make readme  run the whole workflow and bring the README's verdicts and pictures up to date
@@ -7,7 +8,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := paper
-.PHONY: paper test verify readme lint clean
+.PHONY: paper quick test verify readme lint clean
 
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || echo 1)
@@ -26,12 +27,19 @@ verify: $(READY)
 readme: paper
 	$(BIN)/python -m embedalloc.study.page.readme
 
+quick: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python -m pytest -m "not slow" -q
+
 test: $(READY)
 	$(BIN)/python -m pytest
 
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/python -m tests.lint_workflow
@@ -46,9 +54,6 @@ $(READY): requirements.lock pyproject.toml
 	    "$$($(PYTHON) --version 2>&1 | head -n 1); name another with: make PYTHON=/path/to/python3" >&2; \
 	  exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
-	  test "$$(id -u)" = 0 && command -v apt-get >/dev/null && \
-	  echo "Installing Debian's python3-venv, which '$(PYTHON) -m venv' needs." && \
-	  { apt-get update && apt-get install -y python3-venv; } >/dev/null 2>&1; } || { \
 	  echo "'$(PYTHON) -m venv' does not work; on Debian and Ubuntu: sudo apt install python3-venv" >&2; \
 	  exit 1; }
 	@echo "Installing the locked versions into .venv (about 2 GB; some minutes the first time)."

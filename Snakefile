@@ -4,15 +4,12 @@ import os
 import sys
 
 # This project's own code, whatever else is installed.
-sys.path.insert(0, f"{workflow.basedir}/src")
+sys.path[:0] = [f"{workflow.basedir}/src", workflow.basedir]
 
 import yaml
 from snakemake.utils import min_version
 
-from embedalloc.study.workflow.cells import claims_cell, exp1_cell, exp1_designs, exp2_cell
-from embedalloc.study.workflow.cells import exp3_cell, heart_cell, heart_folds_cell, parts
-from embedalloc.study.workflow.cells import split_blocks, theory_cell
-from embedalloc.study.workflow.config import ConfigError
+from embedalloc.study.settings.words import ConfigError
 from embedalloc.study.workflow.dependencies import imports_of
 from embedalloc.study.workflow.start import prepare
 from embedalloc.study.workflow.tables import digest_of
@@ -24,7 +21,7 @@ configfile: f"{workflow.basedir}/config.yaml"
 
 
 try:
-    config = prepare(workflow, config)
+    SETTINGS = prepare(workflow, config)
 except ConfigError as error:
     raise WorkflowError(str(error))
 

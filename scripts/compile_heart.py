@@ -6,7 +6,7 @@ from embedalloc.study.heart.trainer.network import (
     NetworkShape,
     Rows,
     TrainingSettings,
-    draw_plan,
+    draw_schedule,
     initial_weights,
     predict,
     train,
@@ -22,8 +22,8 @@ def main(compiled: str) -> None:
     settings = TrainingSettings(epochs=1)
     for dimensions in ((2,), None):
         shape = NetworkShape((3,), dimensions, 1)
-        plan = draw_plan(rng, 40, 1, shape.hidden, settings.dropout)
-        predict(train(shape, initial_weights(shape, rng), plan, rows, rows, settings), rows)
+        schedule = draw_schedule(rng, 40, 1, shape.hidden, settings.dropout)
+        predict(train(shape, initial_weights(shape, rng), schedule, rows, rows, settings), rows)
     with whole_file(compiled) as partial:
         partial.write_text("the trainer is compiled\n", encoding="utf-8")
 

@@ -15,10 +15,11 @@ from embedalloc.study.claims.ledger import check_evidence, describe_claims, judg
 from embedalloc.study.claims.theory import theory_findings
 from embedalloc.study.claims.verdicts import CLAIMS
 from embedalloc.study.heart.metrics import LOSSES
+from embedalloc.study.heart.networks import COEFFICIENTS
 from embedalloc.study.heart.patients import PATIENTS
-from embedalloc.study.heart.splits import COEFFICIENTS
 from embedalloc.study.heart.table1 import PAIRED, TABLE
 from embedalloc.study.heart.table1_audit import AUDIT
+from embedalloc.study.settings.claims import ClaimsCell
 from embedalloc.study.theory.proposition2 import ERRORS
 from embedalloc.study.theory.theorem1 import PATHS, RUNS
 from embedalloc.study.theory.theorem2 import GAPS, SCALING
@@ -29,7 +30,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import Contract, read_tables, write_table
 
 
-def find(results: Any, cell: dict[str, Any]) -> dict[str, dict[str, Finding]]:
+def find(results: Any, cell: ClaimsCell) -> dict[str, dict[str, Finding]]:
     """Return the findings of all parts of the study, from the files of the rule's inputs."""
 
     def table(name: str, contract: Contract) -> pd.DataFrame:
@@ -37,7 +38,7 @@ def find(results: Any, cell: dict[str, Any]) -> dict[str, dict[str, Finding]]:
         return read_tables([paths] if isinstance(paths, str) else paths, contract)
 
     def bootstrap(part: str) -> Bootstrap:
-        return Bootstrap(stream(cell["seed"], "claims", part), cell["draws"])
+        return Bootstrap(stream(cell.seed, "claims", part), cell.draws)
 
     return {
         **theory_findings(
@@ -47,21 +48,28 @@ def find(results: Any, cell: dict[str, Any]) -> dict[str, dict[str, Finding]]:
             gaps=table("gaps", GAPS),
             scaling=table("scaling", SCALING),
             budgets=table("budgets", BUDGETS),
-            **cell["theory"],
+            cardinalities=cell.cardinalities,
             bootstrap=bootstrap("theory"),
         ),
         **exp1_findings(
             table("exp1_profiles", exp1.PROFILES),
             table("exp1_fits", exp1.FITS),
-            **cell["exp1"],
+            designs=cell.exp1.designs,
             bootstrap=bootstrap("exp1"),
         ),
         **exp2_findings(
-            table("exp2_profiles", exp2.PROFILES), **cell["exp2"], bootstrap=bootstrap("exp2")
+            table("exp2_profiles", exp2.PROFILES),
+            panels=cell.exp2.panel_observations,
+            sizes=cell.exp2.curve_observations,
+            bootstrap=bootstrap("exp2"),
         ),
         **exp3_findings(
             table("exp3_performance", exp3.PERFORMANCE),
-            **cell["exp3"],
+            budgets=cell.exp3.budgets,
+            budget_observations=cell.exp3.budget_observations,
+            sizes=cell.exp3.curve_observations,
+            curve_budget=cell.exp3.curve_budget,
+            categories=sum(cell.cardinalities),
             bootstrap=bootstrap("exp3"),
         ),
         **heart_findings(
@@ -78,9 +86,7 @@ if __name__ == "__main__":
     with job(snakemake.log[0]):
         claims = read_ledger(snakemake.input.ledger)
         check_evidence(claims, [*snakemake.input, snakemake.output.page])
-        judged = judge(claims, find(snakemake.input, snakemake.params.cell))
-        settings = snakemake.params.cell
-        write_table(
-            snakemake.output.claims, judged, CLAIMS, settings=settings, seed=settings["seed"]
-        )
+        cell = ClaimsCell.model_validate(snakemake.params.cell)
+        judged = judge(claims, find(snakemake.input, cell))
+        write_table(snakemake.output.claims, judged, CLAIMS, settings=cell.plain(), seed=cell.seed)
         write_text(snakemake.output.page, as_markdown(describe_claims(judged)))

@@ -1,11 +1,13 @@
 """Draw figure exp1_gap: empirical tail minus population error over d."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp1 import PROFILES
+from embedalloc.study.settings.common import Spectrum
+from embedalloc.study.settings.exp1 import Exp1Designs
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
     BAND_WORDS,
@@ -28,7 +30,7 @@ GAPS = {
 }
 
 
-def draw(profiles: pd.DataFrame, designs: dict[str, Any]) -> Figure:
+def draw(profiles: pd.DataFrame, designs: Mapping[str, Spectrum]) -> Figure:
     """Draw one panel per design with both readings."""
     figure, axes = new_figure(1, len(designs), height=2.5, sharey=True)
     for axis, (design, law) in zip(axes[0], designs.items(), strict=True):
@@ -47,4 +49,7 @@ def draw(profiles: pd.DataFrame, designs: dict[str, Any]) -> Figure:
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.profiles, PROFILES)
-        save_figure(draw(table, snakemake.params.designs), **snakemake.output)
+        save_figure(
+            draw(table, Exp1Designs.model_validate(snakemake.params.cell).designs),
+            **snakemake.output,
+        )

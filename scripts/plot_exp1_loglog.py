@@ -1,6 +1,6 @@
 """Draw figure exp1_loglog: tails and predictive errors on log axes, and the fit of a/d."""
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -8,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp1 import FITS, PROFILES
+from embedalloc.study.settings.common import Spectrum
+from embedalloc.study.settings.exp1 import Exp1Designs
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
     BLACK,
@@ -33,7 +35,7 @@ CURVES = {
 }
 
 
-def draw(profiles: pd.DataFrame, fits: pd.DataFrame, designs: dict[str, Any]) -> Figure:
+def draw(profiles: pd.DataFrame, fits: pd.DataFrame, designs: Mapping[str, Spectrum]) -> Figure:
     """Draw one row per design: errors on the left, the fit on the right."""
     figure, axes = new_figure(len(designs), 2, height=1.9 * len(designs) + 0.5, sharex=True)
     last = profiles["dimension"].max()
@@ -90,4 +92,7 @@ if __name__ == "__main__":
             read_tables(snakemake.input.profiles, PROFILES),
             read_tables(snakemake.input.fits, FITS),
         )
-        save_figure(draw(*tables, snakemake.params.designs), **snakemake.output)
+        save_figure(
+            draw(*tables, Exp1Designs.model_validate(snakemake.params.cell).designs),
+            **snakemake.output,
+        )

@@ -1,5 +1,6 @@
 """Draw figure exp3_allocations: dimensions by predictor over budgets, one panel per rule."""
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -21,7 +22,7 @@ from embedalloc.study.workflow.tables import read_tables
 def draw(performance: pd.DataFrame, budgets: list[int], cardinalities: list[int]) -> Figure:
     """Draw mean dimensions; rivals floored as solid and with the leftover spent as dotted lines."""
     rows = performance[performance["budget"].isin(budgets)]
-    dimensions = rows["dimensions"].str.split("-", expand=True).astype(int)
+    dimensions = pd.DataFrame(np.stack(rows["dimensions"]), index=rows.index)
     figure, axes = new_figure(1, len(ALLOCATION_RULES), height=2.7, sharey=True)
     for axis, (rule, look) in zip(axes[0], ALLOCATION_RULES.items(), strict=True):
         for leftover, linestyle in (("floored", "-"), ("spent", ":")):

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from embedalloc.study.heart.metrics import SCORES
+from embedalloc.study.heart.networks import COEFFICIENTS
 from embedalloc.study.heart.patients import CATEGORICAL
-from embedalloc.study.heart.splits import COEFFICIENTS
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import BLACK, BLUE, new_figure, plain_log_ticks, save_figure
 from embedalloc.study.workflow.tables import read_table, read_tables
@@ -16,7 +16,7 @@ from embedalloc.study.workflow.tables import read_table, read_tables
 def draw(scores: pd.DataFrame, coefficients: pd.DataFrame) -> Figure:
     """Draw median, middle half and 80 % of the dimensions over splits, with the rank limit."""
     chosen = scores[scores["model"] == "proposed"]
-    dimensions = chosen["dimensions"].str.split("-", expand=True).astype(int).to_numpy()
+    dimensions = np.stack(chosen["dimensions"])
     low, first, median, third, high = np.quantile(dimensions, (0.1, 0.25, 0.5, 0.75, 0.9), axis=0)
     cardinality = coefficients.groupby("predictor")["cardinality"].max()[list(CATEGORICAL)]
     figure, axes = new_figure(width=5.4, height=3.1)

@@ -5,8 +5,8 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.figure import Figure
 
+from embedalloc.study.heart.networks import COEFFICIENTS
 from embedalloc.study.heart.patients import CATEGORICAL
-from embedalloc.study.heart.splits import COEFFICIENTS
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import BLUE, GREY, new_figure, save_figure
 from embedalloc.study.workflow.tables import read_tables

@@ -1,7 +1,5 @@
 """Draw figure theory_allocation: closed form, integer projection and optimum of Theorem 3."""
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
+from embedalloc.study.settings.common import Predictor
 from embedalloc.study.theory.theorem3 import BUDGETS, INSTANCES, OPTIMAL
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
@@ -39,7 +38,7 @@ COUNTS = (("o", SKY), ("s", BLUE), ("D", PURPLE), ("^", BLACK))
 def draw(
     solved: pd.DataFrame,
     instances: pd.DataFrame,
-    predictors: list[dict[str, Any]],
+    predictors: list[Predictor],
     budgets: list[int],
 ) -> Figure:
     """Draw dimensions above; surrogate gaps and the share of optimal instances below."""
@@ -51,7 +50,7 @@ def draw(
         axis = figure.add_subplot(grid[0, 2 * j - 2 : 2 * j])
         draw_dimensions(axis, solved[solved["predictor"] == j], predictor)
         axis.set_ylabel("dimension $d_j$" if j == 1 else "")
-        axis.set_title(f"predictor {j}: $N = {predictor['cardinality']}$")
+        axis.set_title(f"predictor {j}: $N = {predictor.cardinality}$")
     wide = min(-(-4 * count // 3), 2 * count - 1)
     draw_gaps(figure.add_subplot(grid[1, :wide]), solved[solved["predictor"] == 1], budgets)
     draw_shares(figure.add_subplot(grid[1, wide:]), instances)
@@ -70,7 +69,7 @@ def draw(
     return figure
 
 
-def draw_dimensions(axis: Axes, rows: pd.DataFrame, predictor: dict[str, Any]) -> None:
+def draw_dimensions(axis: Axes, rows: pd.DataFrame, predictor: Predictor) -> None:
     """Draw one predictor's dimension over the budget; only the closed form may pass its rank."""
     for solution, (look, linestyle) in SOLUTIONS.items():
         mine = rows[rows["solution"] == solution]
@@ -82,8 +81,8 @@ def draw_dimensions(axis: Axes, rows: pd.DataFrame, predictor: dict[str, Any]) -
             drawstyle=style, linewidth=width, alpha=alpha,
         )  # fmt: skip
     top = rows["dimension"].max()
-    if top > predictor["latent_rank"]:
-        axis.axhline(predictor["latent_rank"], color=GREY, linestyle=":")
+    if top > predictor.latent_rank:
+        axis.axhline(predictor.latent_rank, color=GREY, linestyle=":")
     axis.set_ylim(0, 1.05 * top)
     axis.set_xlabel("budget $B$")
     thousands(axis)
@@ -152,4 +151,6 @@ if __name__ == "__main__":
             read_table(snakemake.input.budgets, BUDGETS),
             read_table(snakemake.input.instances, INSTANCES),
         )
-        save_figure(draw(*tables, **snakemake.params), **snakemake.output)
+        predictors = [Predictor.model_validate(each) for each in snakemake.params.predictors]
+        figure = draw(*tables, predictors, snakemake.params.budgets)
+        save_figure(figure, **snakemake.output)

@@ -1,8 +1,8 @@
 """Compute every metric from the cached probabilities."""
 
 from embedalloc.study.heart.metrics import LOSSES, SCORES, score
+from embedalloc.study.heart.networks import SPLITS, TRAINED
 from embedalloc.study.heart.patients import PATIENTS
-from embedalloc.study.heart.splits import SPLITS, TRAINED
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table, read_tables, write_table
 
@@ -14,4 +14,5 @@ if __name__ == "__main__":
             read_table(snakemake.input.patients, PATIENTS),
         )
         for path, frame, contract in zip(snakemake.output, scored, (SCORES, LOSSES), strict=True):
-            write_table(path, frame, contract, settings={}, seed=snakemake.params.seed)
+            settings, seed = snakemake.params.settings, snakemake.params.seed
+            write_table(path, frame, contract, settings=settings, seed=seed)

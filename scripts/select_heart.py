@@ -1,19 +1,14 @@
 """Select the budget by Algorithm 2 (K folds, one standard error) on a block of splits."""
 
-from typing import Any
-
+from embedalloc.study.heart.folds import select_by_folds
+from embedalloc.study.heart.networks import FOLDS
 from embedalloc.study.heart.patients import PATIENTS
-from embedalloc.study.heart.splits import FOLDS, select_by_folds
+from embedalloc.study.settings.heart import HeartFoldsCell
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table, write_table
 
-
-def main(cell: dict[str, Any], patients: str, folds: str) -> None:
-    """Run the selections that the cell describes."""
-    frame = select_by_folds(read_table(patients, PATIENTS), **cell)
-    write_table(folds, frame, FOLDS, settings=cell, seed=cell["seed"])
-
-
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        main(snakemake.params.cell, snakemake.input.patients, snakemake.output.folds)
+        cell = HeartFoldsCell.model_validate(snakemake.params.cell)
+        frame = select_by_folds(read_table(snakemake.input.patients, PATIENTS), cell)
+        write_table(snakemake.output.folds, frame, FOLDS, settings=cell.plain(), seed=cell.seed)

@@ -5,8 +5,8 @@ import json
 import pandas as pd
 
 from embedalloc.study.heart.metrics import SCORES
+from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS
 from embedalloc.study.heart.paired import mean_table, paired_table, rows_judged
-from embedalloc.study.heart.splits import COEFFICIENTS, FOLDS, SPLITS
 from embedalloc.study.heart.table1 import PAIRED, TABLE, TIMES
 from embedalloc.study.heart.table1_text import (
     Printed,

@@ -39,3 +39,14 @@ def finished_run(tmp_path_factory):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return FinishedRun(project, numbers(project))
+
+
+#: Folders whose tests start workflows, a cluster's daemons or benchmarks.
+SLOW_FOLDERS = tuple(Path(__file__).parent / name for name in ("benchmarks", "cluster", "workflow"))
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what `make quick` leaves out; single tests elsewhere carry the mark themselves."""
+    for item in items:
+        if item.path.parent in SLOW_FOLDERS:
+            item.add_marker(pytest.mark.slow)

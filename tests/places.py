@@ -1,10 +1,14 @@
 """Where the project and its small configuration lie, and what the default one says."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
+from embedalloc.study.settings.common import Settings
+from embedalloc.study.settings.configuration import Configuration, read_configuration
+
+S = TypeVar("S", bound=Settings)
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ROOT / "tests/smoke.yaml"
 #: Table 1 as the paper prints it.
@@ -14,3 +18,13 @@ PRINTED_TABLE = ROOT / "workflow/resources/paper_table1.csv"
 def read_config() -> dict[str, Any]:
     """Read the default configuration, anew each time: a test may change what it gets."""
     return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def read_settings() -> Configuration:
+    """Read the default configuration, typed."""
+    return read_configuration(read_config())
+
+
+def changed(block: S, **values: Any) -> S:
+    """Return settings with some values replaced, checked as those of a file."""
+    return type(block).model_validate(block.plain() | values)

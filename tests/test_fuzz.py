@@ -4,6 +4,7 @@ Seeds are fixed, so a failure comes back; its message holds the input.
 """
 
 import copy
+import json
 import random
 import traceback
 from dataclasses import dataclass
@@ -17,13 +18,14 @@ from click.testing import CliRunner
 from embedalloc.audit.printed import AuditError, read_metrics_table
 from embedalloc.command_line import main
 from embedalloc.study.heart.patients import PATIENTS, SOURCES, read_patients
-from embedalloc.study.workflow import cells
-from embedalloc.study.workflow.config import ConfigError, check_config
+from embedalloc.study.settings.configuration import read_configuration
+from embedalloc.study.settings.words import ConfigError
 from embedalloc.study.workflow.tables import TableError, read_table
 from tests.places import PRINTED_TABLE, ROOT, read_config
 from tests.study.heart.test_patients import csv_rows, write_csv
 
-SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+pytestmark = pytest.mark.slow
+
 CONFIG = read_config()
 HEART = ROOT / "workflow/resources/heart_disease"
 PAPER = (PRINTED_TABLE).read_bytes()
@@ -108,20 +110,16 @@ def mutated_config(rng: random.Random):
 
 def plan(config):
     """What the workflow computes from a configuration before its first job."""
-    config = cells.in_order(config)
-    repr(cells.claims_cell(config))
-    for part in ("approximation", "alternating", "generalisation", "allocation"):
-        cells.theory_cell(config, part)
-    for design in cells.exp1_designs(config["exp1"]):
-        cells.exp1_cell(config, design, 0)
-    cells.exp2_cell(config, 500, 0)
-    cells.exp3_cell(config, 2000, 0)
-    cells.heart_cell(config, 0)
-    cells.heart_folds_cell(config, 0)
-    heart = config["heart"]
-    jobs = [cells.parts(config[name]) for name in ("exp1", "exp2", "exp3")]
-    jobs += [cells.split_blocks(heart["splits"], heart["splits_per_job"])]
-    assert max(map(len, jobs)) <= 2000
+    seed, heart = config.seed, config.heart
+    cells = [config.claims_cell(), config.allocation_cell()]
+    cells += [config.exp1.cell(seed, name, config.exp1.part(0)) for name in config.exp1.designs]
+    cells += [config.exp2.cell(seed, 500, config.exp2.part(0))]
+    cells += [config.exp3.cell(seed, n, config.exp3.part(0)) for n in config.exp3.observations]
+    cells += [heart.cell(seed, heart.block(0)), heart.folds_cell(seed, heart.fold_block(0))]
+    for cell in cells:
+        assert json.loads(json.dumps(cell.plain())) == cell.plain()
+    jobs = [block.parts for block in (config.exp1, config.exp2, config.exp3)]
+    assert max(map(len, [*jobs, heart.blocks])) <= 2000
 
 
 def test_a_configuration_is_planned_or_refused():
@@ -130,8 +128,7 @@ def test_a_configuration_is_planned_or_refused():
     for _ in range(3000):
         config = mutated_config(rng)
         try:
-            check_config(config, SCHEMA)
-            plan(config)
+            plan(read_configuration(config))
         except ConfigError:
             refused += 1
         except Exception as error:

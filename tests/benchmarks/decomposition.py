@@ -31,18 +31,14 @@ def cases(cell: Mapping[str, Any]) -> list[Case]:
     return by_rows + by_columns
 
 
-def flops(rows: int, columns: int) -> float:
-    """Return the operations of one product of a table's transpose with a table."""
-    return 2.0 * rows * columns**2
-
-
 def _case(name: str, size: int, rows: int, columns: int, cell: Mapping[str, Any]) -> Case:
     rng = stream(1, "benchmark", "decomposition", rows, columns)
     table = rng.standard_normal((rows, columns)) * np.arange(1, columns + 1) ** -0.5
     side = round((rows * columns**2) ** (1 / 3))
     other, square = table[::-1].copy(), rng.standard_normal((side, side))
     kept = max(1, columns // 4)
-    often = max(1, round(LEAST_WORK / flops(rows, columns)))
+    product = 2.0 * rows * columns**2  # operations of the table's transpose with a table
+    often = max(1, round(LEAST_WORK / product))
     seldom = max(1, often // 8)
 
     def sketch() -> Floats:

@@ -1,4 +1,4 @@
-"""Experiments 1 and 2: closed formulas on sufficient statistics, beside generated samples.
+"""Experiments 1 and 2, and their cost over n: formulas beside generated samples.
 
 The literal version generates every observation and decomposes anew for every dimension; a
 careful one decomposes once per replication; joblib spreads the literal one over two processes.
@@ -6,6 +6,7 @@ The peers draw random numbers of their own, so our formulas are checked on the p
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import joblib
@@ -16,6 +17,8 @@ from embedalloc.arrays import Floats
 from embedalloc.streams import stream
 from embedalloc.study import exp1, exp2
 from embedalloc.study.latent import LatentDraw, draw_counts, draw_latents, singular_value_law
+from embedalloc.study.settings.exp1 import Exp1Cell, Exp1Design
+from embedalloc.study.settings.exp2 import Exp2Cell, Exp2Model
 from tests.benchmarks.measure import OURS, Case, Contestant, require_close
 from tests.oracles.literal import (
     Decompose,
@@ -28,7 +31,7 @@ from tests.oracles.literal import (
     noisy_samples,
 )
 
-Settings = Mapping[str, Any]
+Settings = Exp1Design | Exp2Model
 Errors = dict[str, Floats]
 #: The same sums in another order, in float64.
 TOLERANCE = 1e-8
@@ -45,16 +48,26 @@ class Outcome(NamedTuple):
 class Experiment(NamedTuple):
     """Our simulation, one literal replication, and our formulas for that replication's sample."""
 
-    simulate: Callable[[Settings, int, int], object]
-    literally: Callable[[Settings, int, int, Decompose], Outcome]
-    formulas: Callable[[Settings, Outcome], Errors]
+    settings: type[Settings]
+    simulate: Callable[[Any, int, int], object]
+    literally: Callable[[Any, int, int, Decompose], Outcome]
+    formulas: Callable[[Any, Outcome], Errors]
 
 
-def cases(cell: Settings) -> list[Case]:
+def cases(cell: Mapping[str, Any]) -> list[Case]:
     """Return both experiments at the sizes of the study."""
+    return [comparison(name, cell["observations"][name], cell, peers=PEERS) for name in EXPERIMENTS]
+
+
+def cases_by_sample_size(cell: Mapping[str, Any]) -> list[Case]:
+    """Return one comparison with the literal version for each sample size.
+
+    Our time should not notice the number of observations.
+    """
     return [
-        comparison(name, cell[name], cell["observations"][name], cell, peers=PEERS)
+        comparison(name, observations, cell, peers=("literal",))
         for name in EXPERIMENTS
+        for observations in cell["observations"]
     ]
 
 
@@ -63,10 +76,11 @@ PEERS = ("literal", "one SVD", "joblib")
 
 
 def comparison(
-    name: str, settings: Settings, observations: int, cell: Settings, *, peers: Sequence[str]
+    name: str, observations: int, cell: Mapping[str, Any], *, peers: Sequence[str]
 ) -> Case:
     """Return our simulation of one sample size beside the peers'."""
     experiment, count = EXPERIMENTS[name], cell["peer_replications"]
+    settings = experiment.settings.model_validate(cell[name])
     replications = cell["replications"]
 
     def literally(remember: bool) -> list[Outcome]:
@@ -89,7 +103,9 @@ def comparison(
         return [(outcome.errors, experiment.formulas(settings, outcome)) for outcome in outcomes]
 
     # A tiny problem first, so that imports, caches and the libraries' own pages count for nobody.
-    tiny = {**settings, "cardinality": 10, "latent_rank": 3, "test_observations": 50}
+    tiny = settings.model_copy(
+        update={"cardinality": 10, "latent_rank": 3, "test_observations": 50}
+    )
 
     def tiny_ours() -> object:
         return experiment.simulate(tiny, 50, 2)
@@ -132,17 +148,20 @@ def _errors(name: str, settings: Settings, observations: int, replication: int) 
     return EXPERIMENTS[name].literally(settings, observations, replication, decompose).errors
 
 
-def _simulate_exp1(settings: Settings, observations: int, replications: int) -> object:
-    sized = {**settings, "observations": observations}
-    return exp1.simulate(sized, seed=1, design="benchmark", first=0, last=replications)
+def _simulate_exp1(settings: Exp1Design, observations: int, replications: int) -> object:
+    sized = settings.model_copy(update={"observations": observations})
+    return exp1.simulate(
+        Exp1Cell(settings=sized, seed=1, design="benchmark", first=0, last=replications)
+    )
 
 
-def _simulate_exp2(settings: Settings, observations: int, replications: int) -> object:
-    return exp2.simulate(settings, seed=1, observations=observations, first=0, last=replications)
+def _simulate_exp2(settings: Exp2Model, observations: int, replications: int) -> object:
+    size = {"observations": observations, "first": 0, "last": replications}
+    return exp2.simulate(Exp2Cell(settings=settings, seed=1, **size))
 
 
 def _spectrum(settings: Settings) -> Floats:
-    return singular_value_law(settings["spectrum"], settings["latent_rank"])
+    return singular_value_law(settings.spectrum, settings.latent_rank)
 
 
 def _base(settings: Settings, observations: int, replication: int) -> tuple[Any, LatentDraw]:
@@ -151,10 +170,10 @@ def _base(settings: Settings, observations: int, replication: int) -> tuple[Any,
     drawn = draw_latents(
         [rng],
         spectrum=_spectrum(settings),
-        cardinality=settings["cardinality"],
+        cardinality=settings.cardinality,
         observations=observations,
-        concentration=settings["concentration"],
-        noise=settings["noise"],
+        concentration=settings.concentration,
+        noise=settings.noise,
     )
     return rng, drawn[0]
 
@@ -165,48 +184,44 @@ def _over_dimensions(profile: Callable[[int], dict[str, float]], rank: int) -> E
 
 
 def _literal_exp1(
-    settings: Settings, observations: int, replication: int, decompose: Decompose
+    settings: Exp1Design, observations: int, replication: int, decompose: Decompose
 ) -> Outcome:
     rng, draw = _base(settings, observations, replication)
-    sample = noisy_samples(rng, draw.latent, draw.counts, settings["noise"])
+    sample = noisy_samples(rng, draw.latent, draw.counts, settings.noise)
     means = category_means(sample, len(draw.counts))
-    noise = rng.standard_normal(len(means)) * settings["response_noise"] / np.sqrt(draw.counts)
+    noise = rng.standard_normal(len(means)) * settings.response_noise / np.sqrt(draw.counts)
     errors = _over_dimensions(
         lambda d: exp1_profile(
             draw.latent, means, draw.right, draw.probabilities, draw.counts, noise, d, decompose
         ),
-        settings["latent_rank"],
+        settings.latent_rank,
     )
-    return Outcome(errors, _with_means(draw, means), (noise,))
+    return Outcome(errors, replace(draw, means=means), (noise,))
 
 
 def _literal_exp2(
-    settings: Settings, observations: int, replication: int, decompose: Decompose
+    settings: Exp2Model, observations: int, replication: int, decompose: Decompose
 ) -> Outcome:
     rng, draw = _base(settings, observations, replication)
-    test_counts = draw_counts(rng, draw.probabilities, settings["test_observations"])
-    train = noisy_samples(rng, draw.latent, draw.counts, settings["noise"])
-    test = noisy_samples(rng, draw.latent, test_counts, settings["noise"])
+    test_counts = draw_counts(rng, draw.probabilities, settings.test_observations)
+    train = noisy_samples(rng, draw.latent, draw.counts, settings.noise)
+    test = noisy_samples(rng, draw.latent, test_counts, settings.noise)
     means = category_means(train, len(draw.counts))
     errors = _over_dimensions(
         lambda d: exp2_profile(
-            draw.latent, means, train, test, draw.probabilities, settings["noise"], d, decompose
+            draw.latent, means, train, test, draw.probabilities, settings.noise, d, decompose
         ),
-        settings["latent_rank"],
+        settings.latent_rank,
     )
-    return Outcome(errors, _with_means(draw, means), (train, test, test_counts))
+    return Outcome(errors, replace(draw, means=means), (train, test, test_counts))
 
 
-def _with_means(draw: LatentDraw, means: Floats) -> LatentDraw:
-    return LatentDraw(draw.latent, draw.right, draw.probabilities, draw.counts, means)
-
-
-def _formulas_exp1(settings: Settings, outcome: Outcome) -> Errors:
+def _formulas_exp1(settings: Exp1Design, outcome: Outcome) -> Errors:
     (noise,) = outcome.sample
     return _alone(exp1.error_profiles(_stacked(outcome.draw), noise[None], _spectrum(settings)))
 
 
-def _formulas_exp2(settings: Settings, outcome: Outcome) -> Errors:
+def _formulas_exp2(settings: Exp2Model, outcome: Outcome) -> Errors:
     train, test, test_counts = outcome.sample
     test_means = category_means(test, len(test_counts))
     samples = exp2.Samples(
@@ -215,7 +230,7 @@ def _formulas_exp2(settings: Settings, outcome: Outcome) -> Errors:
         test_counts[None],
         test_means[None],
     )
-    spectrum, noise = _spectrum(settings), settings["noise"]
+    spectrum, noise = _spectrum(settings), settings.noise
     return _alone(exp2.error_profiles(_stacked(outcome.draw), samples, spectrum, noise))
 
 
@@ -225,13 +240,7 @@ def _scatter(sample: Sample, means: Floats) -> float:
 
 def _stacked(draw: LatentDraw) -> LatentDraw:
     """Return a stack of one replication."""
-    return LatentDraw(
-        draw.latent[None],
-        draw.right[None],
-        draw.probabilities[None],
-        draw.counts[None],
-        draw.means[None],
-    )
+    return LatentDraw(*(part[None] for part in vars(draw).values()))
 
 
 def _alone(profiles: Errors) -> Errors:
@@ -239,6 +248,6 @@ def _alone(profiles: Errors) -> Errors:
 
 
 EXPERIMENTS = {
-    "exp1": Experiment(_simulate_exp1, _literal_exp1, _formulas_exp1),
-    "exp2": Experiment(_simulate_exp2, _literal_exp2, _formulas_exp2),
+    "exp1": Experiment(Exp1Design, _simulate_exp1, _literal_exp1, _formulas_exp1),
+    "exp2": Experiment(Exp2Model, _simulate_exp2, _literal_exp2, _formulas_exp2),
 }

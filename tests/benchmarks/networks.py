@@ -13,6 +13,7 @@ import copy
 import multiprocessing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,10 @@ from embedalloc.arrays import Floats, Ints
 from embedalloc.streams import stream
 from embedalloc.study.heart.trainer.network import (
     NetworkShape,
-    Plan,
     Rows,
+    Schedule,
     TrainingSettings,
-    draw_plan,
+    draw_schedule,
     initial_weights,
     predict,
     split_weights,
@@ -106,7 +107,7 @@ def _case(name: str, shape: NetworkShape, cell: Mapping[str, Any]) -> Case:
     ]
     for peer, trainer in peers(shape).items():
         units = cell["peer_epochs"] * (STACKED if trainer is stacked else 1)
-        run, warm_up = _bound(trainer, few), _bound(trainer, once)
+        run, warm_up = partial(trainer, few), partial(trainer, once)
         contestants.append(Contestant(peer, run, units, prepare=warm_up))
     return Case(name, max(1, shape.embedding_parameters), contestants, agree)
 
@@ -120,10 +121,6 @@ def import_lazy_parts() -> None:
     parameter.grad = torch.zeros(1)
     torch.optim.Adam([parameter]).step()
     torch.func.vmap(torch.sin)(parameter)
-
-
-def _bound(trainer: Trainer, task: Task) -> Callable[[], Floats]:
-    return lambda: trainer(task)
 
 
 def peers(shape: NetworkShape) -> dict[str, Trainer]:
@@ -145,11 +142,11 @@ def check_peers(task: Task) -> None:
     settings = replace(task.settings, dropout=0.0, weight_decay=0.0, restore_best=False)
     rng = stream(1, "benchmark", "orders")
     rows = len(task.training.codes)
-    plan = draw_plan(rng, rows, settings.epochs, task.shape.hidden, 0.0)
-    same = task._replace(settings=settings, orders=plan.orders, dtype=torch.float64)
-    expected = train_ours(same, plan)
+    schedule = draw_schedule(rng, rows, settings.epochs, task.shape.hidden, 0.0)
+    same = task._replace(settings=settings, orders=schedule.orders, dtype=torch.float64)
+    expected = train_ours(same, schedule)
     for name, trainer in peers(task.shape).items():
-        found = run_alone(_bound(trainer, same)).value
+        found = run_alone(partial(trainer, same)).value
         tolerance = LOOSE if trainer is scikit_learn else TOLERANCE
         require_close(found, expected, name, relative=0.0, absolute=tolerance)
 
@@ -159,14 +156,14 @@ def ours(task: Task, model: int) -> Floats:
     rng = stream(1, "benchmark", "model", model)
     rows, epochs = len(task.training.codes), task.settings.epochs
     weights = initial_weights(task.shape, rng)
-    plan = draw_plan(rng, rows, epochs, task.shape.hidden, task.settings.dropout)
-    return train_ours(task._replace(weights=weights), plan)
+    schedule = draw_schedule(rng, rows, epochs, task.shape.hidden, task.settings.dropout)
+    return train_ours(task._replace(weights=weights), schedule)
 
 
-def train_ours(task: Task, plan: Plan) -> Floats:
+def train_ours(task: Task, schedule: Schedule) -> Floats:
     """Train by `embedalloc.study.heart.trainer.network` and return the validation probabilities."""
     shape, weights, training, validation, settings = task[:5]
-    return predict(train(shape, weights, plan, training, validation, settings), validation)
+    return predict(train(shape, weights, schedule, training, validation, settings), validation)
 
 
 def in_processes(task: Task, models: Iterable[int]) -> list[Floats]:

@@ -1,7 +1,6 @@
 """What the measurements say: ratios with their spread, growth, and whether the aims are met."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -55,18 +54,12 @@ CASE_WORDS = {
 }
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """Median, smallest and largest value over the repetitions."""
 
     median: float
     low: float
     high: float
-
-    @classmethod
-    def of(cls, values: Floats) -> "Spread":
-        """Summarise the values."""
-        return cls(float(np.median(values)), float(values.min()), float(values.max()))
 
 
 class Row(NamedTuple):
@@ -94,7 +87,8 @@ def ratio(
 ) -> Spread:
     """Return what a contestant takes over what we take, turn by turn."""
     ours = paired(frame, case, size, OURS, column)
-    return Spread.of(paired(frame, case, size, contestant, column) / np.maximum(ours, 1e-9))
+    ratios = paired(frame, case, size, contestant, column) / np.maximum(ours, 1e-9)
+    return Spread(float(np.median(ratios)), float(ratios.min()), float(ratios.max()))
 
 
 def growth(frame: pd.DataFrame, case: str, contestant: str) -> float | None:
@@ -124,82 +118,48 @@ def _ratios(work: str, frame: pd.DataFrame) -> Iterator[Row]:
     peers = frame[frame["contestant"] != OURS]
     for keys, mine in peers.groupby(["case", "contestant"], sort=False):
         case, contestant = map(str, keys)
-        if contestant == PEAK:
-            yield _share_of_peak(work, frame, case)
-            continue
         size = int(mine["size"].max())
-        if contestant == PRODUCT:
-            yield _product(work, frame, case, size)
-            continue
-        found, aim = ratio(frame, case, size, contestant), RATIO_AIMS.get((work, contestant))
-        yield Row(
-            work,
-            _what(case, size),
-            seconds(frame, case, size, OURS),
-            f"{contestant}: {seconds(frame, case, size, contestant)}",
-            f"{number(found.median)}× ({number(found.low)}–{number(found.high)})",
-            f"at least {aim:g}×" if aim else "",
-            found.median >= aim if aim else None,
-        )
-
-
-def _product(work: str, frame: pd.DataFrame, case: str, size: int) -> Row:
-    inverse = ratio(frame, case, size, PRODUCT)
-    taken = 1 / inverse.median
-    return Row(
-        work,
-        _what(case, size),
-        seconds(frame, case, size, OURS),
-        f"{PRODUCT}: {seconds(frame, case, size, PRODUCT)}",
-        f"{number(taken)} products ({number(1 / inverse.high)}–{number(1 / inverse.low)})",
-        f"at most {PRODUCT_AIM:g}",
-        taken <= PRODUCT_AIM,
-    )
-
-
-def _share_of_peak(work: str, frame: pd.DataFrame, case: str) -> Row:
-    """Return the rate of operations beside that of a square product with as many of them.
-
-    More than the whole peak is possible: the symmetric product that we need does half of them.
-    """
-    size = int(frame[frame["case"] == case]["size"].max())
-    return Row(
-        work,
-        _what(case, size),
-        seconds(frame, case, size, OURS),
-        f"{PEAK}: {seconds(frame, case, size, PEAK)}",
-        f"{ratio(frame, case, size, PEAK).median:.0%} of BLAS peak, as a full product",
-        "",
-        None,
-    )
+        found = ratio(frame, case, size, contestant)
+        aim, met = "", None
+        if contestant == PEAK:
+            # More than the whole is possible: the symmetric product that we need does half of it.
+            measured = f"{found.median:.0%} of BLAS peak, as a full product"
+        elif contestant == PRODUCT:
+            taken, least, most = 1 / found.median, 1 / found.high, 1 / found.low
+            measured = f"{number(taken)} products ({number(least)}–{number(most)})"
+            aim, met = f"at most {PRODUCT_AIM:g}", taken <= PRODUCT_AIM
+        else:
+            measured = f"{number(found.median)}× ({number(found.low)}–{number(found.high)})"
+            if wanted := RATIO_AIMS.get((work, contestant)):
+                aim, met = f"at least {wanted:g}×", found.median >= wanted
+        times = _times(frame, case, size, contestant)
+        yield Row(work, _what(case, size), *times, measured, aim, met)
 
 
 def _memory(work: str, frame: pd.DataFrame) -> Iterator[Row]:
-    if work == "experiments":
-        for case, size in frame.groupby("case")["size"].max().items():
-            found = ratio(frame, str(case), size, "literal", "peak_memory")
-            yield _memory_row(work, frame, str(case), size, "literal", found.median >= 1, "below")
-    if work == "table_set":
-        (size,) = frame["size"].unique()
-        ours = Spread.of(paired(frame, "table set", size, OURS, "peak_memory"))
-        met, aim = ours.median <= MEMORY_AIM, f"at most {MEMORY_AIM:g} MB"
-        yield _memory_row(work, frame, "table set", size, "numpy SVD", met, aim)
-
-
-def _memory_row(
-    work: str, frame: pd.DataFrame, case: str, size: int, peer: str, met: bool, aim: str
-) -> Row:
-    ours = Spread.of(paired(frame, case, size, OURS, "peak_memory"))
-    theirs = Spread.of(paired(frame, case, size, peer, "peak_memory"))
-    return Row(
-        work,
-        f"{_what(case, size)}, memory",
-        f"{ours.median:.3g} MB",
-        f"{peer}: {theirs.median:.3g} MB",
-        f"{number(theirs.median / max(ours.median, 1e-9))}×",
-        aim,
-        met,
-    )
+    peers = {"experiments": "literal", "table_set": "numpy SVD"}
+    if work not in peers:
+        return
+    peer = peers[work]
+    for case, size in frame.groupby("case")["size"].max().items():
+        ours, theirs = (
+            float(np.median(paired(frame, str(case), size, who, "peak_memory")))
+            for who in (OURS, peer)
+        )
+        if work == "table_set":
+            aim, met = f"at most {MEMORY_AIM:g} MB", ours <= MEMORY_AIM
+        else:
+            found = ratio(frame, str(case), size, peer, "peak_memory")
+            aim, met = "below", found.median >= 1
+        yield Row(
+            work,
+            f"{_what(str(case), size)}, memory",
+            f"{ours:.3g} MB",
+            f"{peer}: {theirs:.3g} MB",
+            f"{number(theirs / max(ours, 1e-9))}×",
+            aim,
+            met,
+        )
 
 
 def _growth(work: str, frame: pd.DataFrame) -> Iterator[Row]:
@@ -221,17 +181,15 @@ def _growth(work: str, frame: pd.DataFrame) -> Iterator[Row]:
 
 def _overhead(frame: pd.DataFrame) -> Row:
     (jobs,) = frame["size"].unique()
-    total = paired(frame, "workflow", jobs, OURS)
-    own = paired(frame, "workflow", jobs, OWN)
-    share = Spread.of(total / own - 1)
+    total, own = (paired(frame, "workflow", jobs, who) for who in (OURS, OWN))
+    share = float(np.median(total / own - 1))
     return Row(
         "workflow",
         f"{jobs} jobs on 2 cores",
-        seconds(frame, "workflow", jobs, OURS),
-        f"{OWN}: {seconds(frame, 'workflow', jobs, OWN)}",
-        f"{share.median:.0%} overhead",
+        *_times(frame, "workflow", jobs, OWN),
+        f"{share:.0%} overhead",
         f"at most {OVERHEAD_AIM:.0%}",
-        share.median <= OVERHEAD_AIM,
+        share <= OVERHEAD_AIM,
     )
 
 
@@ -239,9 +197,16 @@ def _what(case: str, size: int) -> str:
     return f"{CASE_WORDS.get(case, case)}, {size:,}"
 
 
-def seconds(frame: pd.DataFrame, case: str, size: int, contestant: str) -> str:
-    """Return a median CPU time in a readable unit."""
-    value = Spread.of(paired(frame, case, size, contestant)).median
+def _times(frame: pd.DataFrame, case: str, size: int, peer: str) -> tuple[str, str]:
+    """Return the median CPU times of us and of a peer, the peer's with its name."""
+    ours, theirs = (
+        seconds(float(np.median(paired(frame, case, size, who)))) for who in (OURS, peer)
+    )
+    return ours, f"{peer}: {theirs}"
+
+
+def seconds(value: float) -> str:
+    """Return a time in a readable unit."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3)):
         if value >= scale:
             return f"{number(value / scale)} {unit}"

@@ -9,7 +9,8 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from embedalloc.study.workflow.cells import BENCHMARKS, benchmark_cell
+from embedalloc.study.settings.benchmarks import BENCHMARKS
+from embedalloc.study.settings.configuration import read_configuration
 from scripts import plot_benchmarks
 from tests.benchmarks import (
     decomposition,
@@ -21,6 +22,7 @@ from tests.benchmarks import (
     table_set,
     whole_workflow,
 )
+from tests.benchmarks.cells import benchmark_cell
 from tests.benchmarks.measure import (
     MEASUREMENTS,
     Case,
@@ -37,7 +39,15 @@ from tests.places import ROOT, SMOKE, read_config
 def small_cell(work):
     config = read_config()
     update_config(config, yaml.safe_load(SMOKE.read_text()))
-    return benchmark_cell(config, work, str(ROOT / "Snakefile"))
+    return benchmark_cell(read_configuration(config), work, str(ROOT / "Snakefile"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_runs():
+    """No time is asserted here, so no run need be long enough for the clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decomposition, "LEAST_WORK", 1e5)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -113,12 +123,12 @@ def test_scikit_learn_trains_the_same_network():
     rows = networks.heart_like(rng, 64), networks.heart_like(rng, 16)
     settings = networks.TrainingSettings(epochs=3, patience=3, dropout=0.0, weight_decay=0.0)
     weights = networks.initial_weights(shape, rng)
-    plan = networks.draw_plan(rng, 64, 3, shape.hidden, 0.0)
-    task = networks.Task(shape, weights, *rows, settings, plan.orders)
-    expected = networks.train_ours(task, plan)
+    schedule = networks.draw_schedule(rng, 64, 3, shape.hidden, 0.0)
+    task = networks.Task(shape, weights, *rows, settings, schedule.orders)
+    expected = networks.train_ours(task, schedule)
     found = networks.scikit_learn(task)
     np.testing.assert_allclose(found, expected, atol=networks.LOOSE)
-    backwards = task._replace(orders=plan.orders[:, ::-1])
+    backwards = task._replace(orders=schedule.orders[:, ::-1])
     assert np.abs(networks.scikit_learn(backwards) - expected).max() > networks.LOOSE
 
 

@@ -13,7 +13,6 @@ from tests.benchmarks import (
     experiments,
     networks,
     refits,
-    sample_size,
     table_set,
     whole_workflow,
 )
@@ -21,7 +20,7 @@ from tests.benchmarks.measure import Case, measure
 
 CASES: Mapping[str, Callable[[Mapping[str, Any]], list[Case]]] = {
     "experiments": experiments.cases,
-    "sample_size": sample_size.cases,
+    "sample_size": experiments.cases_by_sample_size,
     "decomposition": decomposition.cases,
     "refits": refits.cases,
     "networks": networks.cases,

@@ -244,6 +244,7 @@ def test_sampling_draws_rows_without_replacement(small):
 # ---- known truth --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_noise_is_dropped_and_signal_kept():
     """Over 40 seeds of this table 65 of 80 noise fields are dropped, and none of 80 with signal.
 

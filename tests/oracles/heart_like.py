@@ -5,10 +5,12 @@ import math
 
 import numpy as np
 
+from embedalloc.arrays import Floats
 from embedalloc.study.heart.trainer.network import (
     NetworkShape,
+    Plan,
     Rows,
-    draw_plan,
+    draw_schedule,
     initial_weights,
     predict,
     train,
@@ -40,16 +42,18 @@ def heart_like(rng: np.random.Generator, rows: int) -> Rows:
     return Rows(codes, numbers, (rng.random(rows) < 1 / (1 + np.exp(-logit))).astype(np.int64))
 
 
-def start(shape: NetworkShape, rows: int, seed: int = 0, epochs: int = 50, dropout: float = 0.25):
+def start(
+    shape: NetworkShape, rows: int, seed: int = 0, epochs: int = 50, dropout: float = 0.25
+) -> tuple[Floats, Plan]:
     rng = np.random.default_rng(seed)
-    return initial_weights(shape, rng), draw_plan(rng, rows, epochs, shape.hidden, dropout)
+    return initial_weights(shape, rng), draw_schedule(rng, rows, epochs, shape.hidden, dropout)
 
 
 def fingerprint(name: str, seed: int) -> str:
     """Digest of every bit of a result, from data made on the spot."""
     rng = np.random.default_rng(1)
     training, validation = heart_like(rng, 515), heart_like(rng, 129)
-    weights, plan = start(SHAPES[name], 515, seed)
-    trained = train(SHAPES[name], weights, plan, training, validation)
+    weights, schedule = start(SHAPES[name], 515, seed)
+    trained = train(SHAPES[name], weights, schedule, training, validation)
     parts = (trained.weights, trained.validation_logloss, predict(trained, validation))
     return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()

@@ -1,7 +1,5 @@
 """Experiments 1–3: closed formulas beside literal ones, sampling beside literal sampling."""
 
-import copy
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,12 +7,14 @@ from scipy.stats import ks_2samp
 
 from embedalloc.spectra import spectral_tails
 from embedalloc.study import exp1, exp2, exp3, exp3_sample, latent
-from embedalloc.study.workflow.cells import exp1_cell, exp2_cell, exp3_cell, parts
+from embedalloc.study.settings.common import Spectrum
+from embedalloc.study.settings.exp2 import Exp2Cell, Exp2Model
+from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
 from tests.oracles import literal
-from tests.places import read_config
+from tests.places import changed, read_settings
 
-CONFIG = read_config()
-SMALL = {"cardinality": 12, "latent_rank": 6, "concentration": 5.0, "noise": 1.0}
+CONFIG = read_settings()
+LAW = Spectrum(decay="polynomial", rate=0.8, scale=3.0)
 
 
 def small_draws(count, observations=90, rank=6, noise=1.0):
@@ -35,7 +35,7 @@ def small_draws(count, observations=90, rank=6, noise=1.0):
 
 @pytest.mark.parametrize("decay", ["polynomial", "exponential"])
 def test_latent_matrices_have_the_stated_spectrum_and_counts(decay):
-    law = {"decay": decay, "rate": 0.7, "scale": 3.0, "offset": 1}
+    law = Spectrum(decay=decay, rate=0.7, scale=3.0, offset=1)
     spectrum = latent.singular_value_law(law, 5)
     k = np.arange(1, 6)
     expected = 3.0 * (k**-0.7 if decay == "polynomial" else np.exp(-0.7 * (k - 1)))
@@ -63,11 +63,12 @@ def test_a_replication_has_the_same_bits_alone_and_in_a_stack():
 
 
 def test_the_settings_of_the_paper_stand():
-    law = CONFIG["exp3"]["predictors"][2]["spectrum"]
+    law = CONFIG.exp3.predictors[2].spectrum
     assert latent.singular_value_law(law, 20)[0] == pytest.approx(20 * np.exp(-0.3))
-    law = CONFIG["exp1"]["designs"]["exponential"]
+    law = CONFIG.exp1.designs["exponential"]
     assert latent.singular_value_law(law, 20)[0] == pytest.approx(50)
-    assert [CONFIG[e]["replications"] for e in ("exp1", "exp2", "exp3")] == [150, 150, 300]
+    blocks = (CONFIG.exp1, CONFIG.exp2, CONFIG.exp3)
+    assert [block.replications for block in blocks] == [150, 150, 300]
 
 
 # ------------------------------------------------------------------ exactness
@@ -114,7 +115,7 @@ def test_experiment_2_equals_the_literal_version():
                 assert found[name][0, d - 1] == pytest.approx(value, abs=1e-9), (name, d)
 
 
-EXP3_SMALL = {
+EXP3_SMALL = Exp3Model.model_validate({
     "predictors": [
         {
             "cardinality": n,
@@ -131,8 +132,14 @@ EXP3_SMALL = {
     "ridge": 1e-6,
     "coefficient_fit": "least_squares",
     "spectral_mass": "squares",
-    "test_observations": 40,
-}  # fmt: skip
+})  # fmt: skip
+
+
+def small_cell(*, seed, budgets, last):
+    """A cell of the small Experiment 3 with 60 rows."""
+    return Exp3Cell(
+        settings=EXP3_SMALL, seed=seed, observations=60, budgets=budgets, first=0, last=last
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -141,18 +148,16 @@ def test_experiment_3_equals_the_literal_version(seed):
     draws = [
         latent.draw_latents(
             [rng],
-            spectrum=latent.singular_value_law(p["spectrum"], p["latent_rank"]),
-            cardinality=p["cardinality"],
+            spectrum=latent.singular_value_law(p.spectrum, p.latent_rank),
+            cardinality=p.cardinality,
             observations=60,
             concentration=5.0,
             noise=0.9,
         )[0]
-        for p in EXP3_SMALL["predictors"]
+        for p in EXP3_SMALL.predictors
     ]
     categories = [rng.permutation(np.repeat(np.arange(len(d.counts)), d.counts)) for d in draws]
-    errors, test_noise = 0.5 * rng.normal(size=60), 0.5 * rng.normal(size=40)
-    test_categories = tuple(rng.integers(0, len(d.counts), 40) for d in draws)
-    sample = exp3_sample.Sample(draws, categories, errors, test_categories, test_noise, 0.5)
+    sample = exp3_sample.Sample(draws, categories, 0.5 * rng.normal(size=60), 0.5)
     drawn = exp3_sample.summarise(sample)
     chosen = [(1, 1, 1), (2, 3, 1), (4, 5, 3), (1, 5, 2)]
     found = exp3.evaluate(drawn, chosen, 1e-6)
@@ -171,12 +176,15 @@ def test_experiment_3_equals_the_literal_version(seed):
 
 def fast_statistics(count, noise=1.0):
     """Statistics of Experiment 2 through sufficient statistics, as the study draws them."""
-    settings = SMALL | {
-        "noise": noise,
-        "spectrum": {"decay": "polynomial", "rate": 0.8, "scale": 3.0},
-        "test_observations": 40,
-    }
-    frame = exp2.simulate(settings, seed=5, observations=60, first=0, last=count)
+    settings = Exp2Model(
+        cardinality=12,
+        latent_rank=6,
+        spectrum=LAW,
+        concentration=5.0,
+        noise=noise,
+        test_observations=40,
+    )
+    frame = exp2.simulate(Exp2Cell(settings=settings, seed=5, observations=60, first=0, last=count))
     wide = frame.pivot(index="replication", columns="dimension")
     return {
         f"{name}[{d}]": wide[name][d].to_numpy()
@@ -189,7 +197,7 @@ def literal_statistics(count):
     """The same statistics with every sample generated."""
     rng = np.random.default_rng(77)
     rows = []
-    spectrum = latent.singular_value_law({"decay": "polynomial", "rate": 0.8, "scale": 3.0}, 6)
+    spectrum = latent.singular_value_law(LAW, 6)
     for _ in range(count):
         left, _ = np.linalg.qr(rng.standard_normal((12, 6)))
         right, _ = np.linalg.qr(rng.standard_normal((6, 6)))
@@ -250,13 +258,15 @@ def test_a_wrong_variance_of_the_means_is_noticed(monkeypatch):
 
 
 def test_experiment_3_risk_is_what_fresh_rows_show():
-    """The exact risk against the mean over replications of the finite test sample."""
-    frame, _ = exp3.simulate(
-        EXP3_SMALL, seed=3, observations=60, budgets=[21, 60], first=0, last=400
-    )
-    difference = frame["test_mse"] - frame["risk"]
-    per_replication = difference.groupby(frame["replication"]).mean()
-    assert abs(per_replication.mean()) < 4.5 * per_replication.std() / np.sqrt(400)
+    """The exact risk against the mean over replications of a finite test sample."""
+    rngs = [np.random.default_rng(seed) for seed in range(400)]
+    for dimensions in [(1, 1, 1), (2, 3, 1)]:
+        differences = []
+        for sample, rng in zip(exp3_sample.draw_samples(EXP3_SMALL, 60, rngs), rngs, strict=True):
+            drawn = exp3_sample.summarised(sample, EXP3_SMALL)
+            (risk,) = exp3.evaluate(drawn, [dimensions], 1e-6)["risk"]
+            differences.append(literal.exp3_test_error(sample, dimensions, 1e-6, 40, rng) - risk)
+        assert abs(np.mean(differences)) < 4.5 * np.std(differences) / np.sqrt(400)
 
 
 # ------------------------------------------------------------------ identities
@@ -264,7 +274,7 @@ def test_experiment_3_risk_is_what_fresh_rows_show():
 
 @pytest.fixture(scope="module")
 def exp2_frame():
-    return exp2.simulate(CONFIG["exp2"], seed=1, observations=500, first=0, last=30)
+    return exp2.simulate(CONFIG.exp2.cell(1, 500, range(30)))
 
 
 def test_training_error_never_rises_and_the_split_adds_up(exp2_frame):
@@ -278,21 +288,18 @@ def test_training_error_never_rises_and_the_split_adds_up(exp2_frame):
 
 
 def test_population_tails_are_frobenius_residuals():
-    cell = exp1_cell(CONFIG, "exponential", 0) | {"last": 2}
-    profiles, _ = exp1.simulate(**cell)
+    profiles, _ = exp1.simulate(CONFIG.exp1.cell(CONFIG.seed, "exponential", range(2)))
     first = profiles[profiles["replication"] == 0]
-    spectrum = latent.singular_value_law(CONFIG["exp1"]["designs"]["exponential"], 20)
+    spectrum = latent.singular_value_law(CONFIG.exp1.designs["exponential"], 20)
     expected = [np.sqrt((spectrum[d:] ** 2).sum()) for d in range(1, 21)]
     np.testing.assert_allclose(first["population_tail"], expected)
 
 
 def test_every_allocation_is_within_budget_in_every_replication():
-    settings = CONFIG["exp3"]
-    frame, _ = exp3.simulate(
-        settings, seed=1, observations=500, budgets=settings["budgets"], first=0, last=20
-    )
-    sizes = np.array([p["cardinality"] for p in settings["predictors"]])
-    dimensions = frame["dimensions"].str.split("-", expand=True).astype(int).to_numpy()
+    settings = CONFIG.exp3
+    frame = exp3.simulate(settings.cell(1, 500, range(20), settings.budgets))
+    sizes = np.array(settings.cardinalities)
+    dimensions = np.stack(frame["dimensions"])
     np.testing.assert_array_equal(dimensions @ sizes, frame["cost"])
     assert (frame["cost"] <= frame["budget"]).all()
     assert dimensions.min() >= 1
@@ -301,12 +308,10 @@ def test_every_allocation_is_within_budget_in_every_replication():
 
 def test_all_rules_and_budgets_see_the_same_draw():
     """Where two rules choose the same dimensions, their errors are the same to the last bit."""
-    frame, _ = exp3.simulate(
-        EXP3_SMALL, seed=1, observations=60, budgets=[21, 40, 60], first=0, last=20
-    )
-    alone, _ = exp3.simulate(EXP3_SMALL, seed=1, observations=60, budgets=[40], first=0, last=20)
+    frame = exp3.simulate(small_cell(seed=1, budgets=[21, 40, 60], last=20))
+    alone = exp3.simulate(small_cell(seed=1, budgets=[40], last=20))
     for _, group in frame.groupby(["replication", "dimensions"]):
-        assert group[["risk", "test_mse", "risk_known"]].nunique().max() == 1
+        assert group[["risk", "risk_known"]].nunique().max() == 1
     same = frame[frame["budget"] == 40].reset_index(drop=True)
     pd.testing.assert_frame_equal(same, alone)
 
@@ -316,16 +321,15 @@ def test_all_rules_and_budgets_see_the_same_draw():
 
 def test_numbers_do_not_depend_on_stacks_or_parts(monkeypatch):
     cells = {
-        exp1: exp1_cell(CONFIG, "polynomial_slow", 0),
-        exp2: exp2_cell(CONFIG, 500, 0),
-        exp3: exp3_cell(CONFIG, 500, 0),
+        exp1: CONFIG.exp1.cell(CONFIG.seed, "polynomial_slow", range(7)),
+        exp2: CONFIG.exp2.cell(CONFIG.seed, 500, range(7)),
+        exp3: CONFIG.exp3.cell(CONFIG.seed, 500, range(7)),
     }
     for module, cell in cells.items():
-        whole = as_tables(module.simulate(**(cell | {"last": 7})))
+        whole = as_tables(module.simulate(cell))
         monkeypatch.setattr(module, "STACK", 3)
         split = [
-            as_tables(module.simulate(**(cell | {"first": a, "last": b})))
-            for a, b in [(0, 2), (2, 7)]
+            as_tables(module.simulate(changed(cell, first=a, last=b))) for a, b in [(0, 2), (2, 7)]
         ]
         for table, first, second in zip(whole, *split, strict=True):
             rebuilt = pd.concat([first, second], ignore_index=True)
@@ -337,22 +341,27 @@ def as_tables(result):
 
 
 def test_cells_hold_only_what_they_need():
-    changed = copy.deepcopy(CONFIG)
-    changed["exp3"]["noise"] = 0.1
-    changed["exp1"]["designs"]["polynomial_fast"]["rate"] = 9.0
-    changed["exp2"]["curve_observations"].append(77_777)
-    changed["exp2"]["replications_per_job"] = 10**6
-    assert exp1_cell(changed, "exponential", 0) == exp1_cell(CONFIG, "exponential", 0)
-    assert exp1_cell(changed, "polynomial_fast", 0) != exp1_cell(CONFIG, "polynomial_fast", 0)
-    assert exp2_cell(changed, 500, 0) == exp2_cell(CONFIG, 500, 0)
-    assert exp3_cell(changed, 500, 0) != exp3_cell(CONFIG, 500, 0)
+    exp1, exp2, exp3, ten = CONFIG.exp1, CONFIG.exp2, CONFIG.exp3, range(10)
+    designs = CONFIG.plain()["exp1"]["designs"]
+    designs["polynomial_fast"]["rate"] = 9.0
+    other1 = changed(exp1, designs=designs, replications_per_job=7)
+    assert other1.cell(1, "exponential", ten) == exp1.cell(1, "exponential", ten)
+    assert other1.cell(1, "polynomial_fast", ten) != exp1.cell(1, "polynomial_fast", ten)
+    sizes = [*exp2.curve_observations, 77_777]
+    other2 = changed(exp2, curve_observations=sizes, replications_per_job=10**6)
+    assert other2.cell(1, 500, ten) == exp2.cell(1, 500, ten)
+    assert other2.part(0) == exp2.part(0)
+    assert changed(exp3, noise=0.1).cell(1, 500, ten) != exp3.cell(1, 500, ten)
+    assert {*exp2.cell(1, 500, ten).plain()["settings"]} == {
+        "cardinality", "latent_rank", "spectrum", "concentration", "noise", "test_observations",
+    }  # fmt: skip
 
 
 def test_replications_are_split_into_parts_without_gap():
-    block = CONFIG["exp3"] | {"replications": 11, "replications_per_job": 4}
-    config = CONFIG | {"exp3": block}
-    assert list(parts(block)) == [0, 1, 2]
-    spans = [(c["first"], c["last"]) for c in (exp3_cell(config, 500, p) for p in parts(block))]
-    assert spans == [(0, 4), (4, 8), (8, 11)]
-    assert exp3_cell(config, 2000, 0)["budgets"] == sorted({*block["budgets"], 1000})
-    assert exp3_cell(config, 500, 0)["budgets"] == [1000]
+    block = changed(CONFIG.exp3, replications=11, replications_per_job=4)
+    assert list(block.parts) == [0, 1, 2]
+    cells = [block.cell(1, 500, block.part(part)) for part in block.parts]
+    assert [(cell.first, cell.last) for cell in cells] == [(0, 4), (4, 8), (8, 11)]
+    budgets = tuple(sorted({*block.budgets, 1000}))
+    assert block.cell(1, 2000, block.part(0)).budgets == budgets
+    assert block.cell(1, 500, block.part(0)).budgets == (1000,)

@@ -2,7 +2,14 @@
 # reads:  config benchmarks, and the settings of the experiments that it measures
 # writes: results/benchmarks/{work}.parquet, figures/benchmarks.md, figures/benchmarks (pdf and png)
 
-from embedalloc.study.workflow.cells import BENCHMARKS, benchmark_cell
+from embedalloc.study.settings.benchmarks import BENCHMARKS
+
+
+def measured(wildcards):
+    """Return the settings of one row; a copy of the project without tests has all other rules."""
+    from tests.benchmarks.cells import benchmark_cell
+
+    return benchmark_cell(SETTINGS, wildcards.work, f"{workflow.basedir}/Snakefile")
 
 
 rule benchmarks:
@@ -24,9 +31,7 @@ rule measure_benchmark:
         "results/timings/measure_benchmark/{work}.tsv"
     threads: workflow.cores
     params:
-        cell=lambda wildcards: benchmark_cell(
-            config, wildcards.work, f"{workflow.basedir}/Snakefile"
-        ),
+        cell=measured,
     script:
         "../../scripts/measure_benchmark.py"
 

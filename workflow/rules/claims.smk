@@ -15,37 +15,29 @@ rule judge_claims:
         budgets="results/theory/allocation_budgets.parquet",
         exp1_profiles=expand(
             "results/exp1/{design}/profiles{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
         exp1_fits=expand(
             "results/exp1/{design}/fits{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
         exp2_profiles=expand(
             "results/exp2/n{observations}/profiles{part}.parquet",
-            observations=sorted(
-                {*config["exp2"]["panel_observations"]}
-                | {*config["exp2"]["curve_observations"]}
-            ),
-            part=parts(config["exp2"]),
+            observations=SETTINGS.exp2.observations,
+            part=SETTINGS.exp2.parts,
         ),
         exp3_performance=expand(
             "results/exp3/n{observations}/performance{part}.parquet",
-            observations=sorted(
-                {config["exp3"]["budget_observations"]}
-                | {*config["exp3"]["curve_observations"]}
-            ),
-            part=parts(config["exp3"]),
+            observations=SETTINGS.exp3.observations,
+            part=SETTINGS.exp3.parts,
         ),
         table1="figures/table1.parquet",
         paired="figures/table1_paired.parquet",
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         losses="results/heart/losses.parquet",
         audit="results/audit.parquet",
@@ -84,6 +76,6 @@ rule judge_claims:
         "results/timings/judge_claims.tsv"
     localrule: True
     params:
-        cell=claims_cell(config),
+        cell=SETTINGS.claims_cell().plain(),
     script:
         "../../scripts/judge_claims.py"

@@ -3,6 +3,8 @@
 # writes: results/exp1/{design}/{profiles,fits}{part}.parquet
 #         figures/exp1_main, exp1_gap, exp1_loglog (pdf and png)
 
+from embedalloc.study.settings.exp1 import Exp1Designs
+
 
 rule simulate_exp1:
     """Simulate one spectral design of Experiment 1."""
@@ -16,7 +18,9 @@ rule simulate_exp1:
     benchmark:
         "results/timings/simulate_exp1/{design}_{part}.tsv"
     params:
-        cell=lambda wildcards: exp1_cell(config, wildcards.design, int(wildcards.part)),
+        cell=lambda wildcards: SETTINGS.exp1.cell(
+            SETTINGS.seed, wildcards.design, SETTINGS.exp1.part(int(wildcards.part))
+        ).plain(),
     script:
         "../../scripts/simulate_exp1.py"
 
@@ -26,8 +30,8 @@ rule plot_exp1_main:
     input:
         profiles=expand(
             "results/exp1/{design}/profiles{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp1_main.py"),
     output:
@@ -44,7 +48,7 @@ rule plot_exp1_main:
         "results/timings/plot_exp1_main.tsv"
     localrule: True
     params:
-        designs=exp1_designs(config["exp1"]),
+        cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
     script:
         "../../scripts/plot_exp1_main.py"
 
@@ -54,8 +58,8 @@ rule plot_exp1_gap:
     input:
         profiles=expand(
             "results/exp1/{design}/profiles{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp1_gap.py"),
     output:
@@ -72,7 +76,7 @@ rule plot_exp1_gap:
         "results/timings/plot_exp1_gap.tsv"
     localrule: True
     params:
-        designs=exp1_designs(config["exp1"]),
+        cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
     script:
         "../../scripts/plot_exp1_gap.py"
 
@@ -82,13 +86,13 @@ rule plot_exp1_loglog:
     input:
         profiles=expand(
             "results/exp1/{design}/profiles{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
         fits=expand(
             "results/exp1/{design}/fits{part}.parquet",
-            design=config["exp1"]["designs"],
-            part=parts(config["exp1"]),
+            design=SETTINGS.exp1.designs,
+            part=SETTINGS.exp1.parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp1_loglog.py"),
     output:
@@ -105,6 +109,6 @@ rule plot_exp1_loglog:
         "results/timings/plot_exp1_loglog.tsv"
     localrule: True
     params:
-        designs=exp1_designs(config["exp1"]),
+        cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
     script:
         "../../scripts/plot_exp1_loglog.py"

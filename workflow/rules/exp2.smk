@@ -15,9 +15,11 @@ rule simulate_exp2:
     benchmark:
         "results/timings/simulate_exp2/n{observations}_{part}.tsv"
     params:
-        cell=lambda wildcards: exp2_cell(
-            config, int(wildcards.observations), int(wildcards.part)
-        ),
+        cell=lambda wildcards: SETTINGS.exp2.cell(
+            SETTINGS.seed,
+            int(wildcards.observations),
+            SETTINGS.exp2.part(int(wildcards.part)),
+        ).plain(),
     script:
         "../../scripts/simulate_exp2.py"
 
@@ -27,8 +29,8 @@ rule plot_exp2_train_test:
     input:
         profiles=expand(
             "results/exp2/n{observations}/profiles{part}.parquet",
-            observations=config["exp2"]["panel_observations"],
-            part=parts(config["exp2"]),
+            observations=SETTINGS.exp2.panel_observations,
+            part=SETTINGS.exp2.parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp2_train_test.py"),
     output:
@@ -53,8 +55,8 @@ rule plot_exp2_decomposition:
     input:
         profiles=expand(
             "results/exp2/n{observations}/profiles{part}.parquet",
-            observations=config["exp2"]["panel_observations"],
-            part=parts(config["exp2"]),
+            observations=SETTINGS.exp2.panel_observations,
+            part=SETTINGS.exp2.parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp2_decomposition.py"),
     output:
@@ -79,8 +81,8 @@ rule plot_exp2_optimal_dimension:
     input:
         profiles=expand(
             "results/exp2/n{observations}/profiles{part}.parquet",
-            observations=config["exp2"]["curve_observations"],
-            part=parts(config["exp2"]),
+            observations=SETTINGS.exp2.curve_observations,
+            part=SETTINGS.exp2.parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp2_optimal_dimension.py"),
     output:

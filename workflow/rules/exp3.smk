@@ -1,6 +1,6 @@
 # Experiment 3 (Section 3.3): allocation rules under a fixed embedding budget
 # reads:  config exp3
-# writes: results/exp3/n{observations}/{performance,predictors}{part}.parquet
+# writes: results/exp3/n{observations}/performance{part}.parquet
 #         figures/exp3_performance, exp3_performance_samplesize, exp3_allocations (pdf and png)
 
 
@@ -10,15 +10,16 @@ rule simulate_exp3:
         code=imports_of(f"{SCRIPTS}/simulate_exp3.py"),
     output:
         performance="results/exp3/n{observations}/performance{part}.parquet",
-        predictors="results/exp3/n{observations}/predictors{part}.parquet",
     log:
         "results/logs/simulate_exp3/n{observations}_{part}.log",
     benchmark:
         "results/timings/simulate_exp3/n{observations}_{part}.tsv"
     params:
-        cell=lambda wildcards: exp3_cell(
-            config, int(wildcards.observations), int(wildcards.part)
-        ),
+        cell=lambda wildcards: SETTINGS.exp3.cell(
+            SETTINGS.seed,
+            int(wildcards.observations),
+            SETTINGS.exp3.part(int(wildcards.part)),
+        ).plain(),
     script:
         "../../scripts/simulate_exp3.py"
 
@@ -28,8 +29,8 @@ rule plot_exp3_performance:
     input:
         performance=expand(
             "results/exp3/n{observations}/performance{part}.parquet",
-            observations=config["exp3"]["budget_observations"],
-            part=parts(config["exp3"]),
+            observations=SETTINGS.exp3.budget_observations,
+            part=SETTINGS.exp3.parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp3_performance.py"),
     output:
@@ -46,8 +47,8 @@ rule plot_exp3_performance:
         "results/timings/plot_exp3_performance.tsv"
     localrule: True
     params:
-        budgets=config["exp3"]["budgets"],
-        response_noise=config["exp3"]["response_noise"],
+        budgets=SETTINGS.exp3.budgets,
+        response_noise=SETTINGS.exp3.response_noise,
     script:
         "../../scripts/plot_exp3_performance.py"
 
@@ -57,8 +58,8 @@ rule plot_exp3_performance_samplesize:
     input:
         performance=expand(
             "results/exp3/n{observations}/performance{part}.parquet",
-            observations=config["exp3"]["curve_observations"],
-            part=parts(config["exp3"]),
+            observations=SETTINGS.exp3.curve_observations,
+            part=SETTINGS.exp3.parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp3_performance_samplesize.py"),
     output:
@@ -75,8 +76,8 @@ rule plot_exp3_performance_samplesize:
         "results/timings/plot_exp3_performance_samplesize.tsv"
     localrule: True
     params:
-        budget=config["exp3"]["curve_budget"],
-        response_noise=config["exp3"]["response_noise"],
+        budget=SETTINGS.exp3.curve_budget,
+        response_noise=SETTINGS.exp3.response_noise,
     script:
         "../../scripts/plot_exp3_performance_samplesize.py"
 
@@ -86,8 +87,8 @@ rule plot_exp3_allocations:
     input:
         performance=expand(
             "results/exp3/n{observations}/performance{part}.parquet",
-            observations=config["exp3"]["budget_observations"],
-            part=parts(config["exp3"]),
+            observations=SETTINGS.exp3.budget_observations,
+            part=SETTINGS.exp3.parts,
         ),
         code=imports_of(f"{SCRIPTS}/plot_exp3_allocations.py"),
     output:
@@ -104,7 +105,7 @@ rule plot_exp3_allocations:
         "results/timings/plot_exp3_allocations.tsv"
     localrule: True
     params:
-        budgets=config["exp3"]["budgets"],
-        cardinalities=[p["cardinality"] for p in config["exp3"]["predictors"]],
+        budgets=SETTINGS.exp3.budgets,
+        cardinalities=SETTINGS.exp3.cardinalities,
     script:
         "../../scripts/plot_exp3_allocations.py"

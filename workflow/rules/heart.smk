@@ -5,8 +5,9 @@
 #         figures/table1.*, table1_audit, final_allocation, heart_budget, heart_metrics, heart_pilot
 
 from embedalloc.study.heart.patients import SOURCES
+from embedalloc.study.settings.heart import HeartChoices
 
-HEART = os.path.join(workflow.basedir, config["heart"]["data"])
+HEART = os.path.join(workflow.basedir, SETTINGS.heart.data)
 
 
 rule prepare_heart:
@@ -26,7 +27,7 @@ rule prepare_heart:
         "results/timings/prepare_heart.tsv"
     localrule: True
     params:
-        cholesterol_zero_is_missing=config["heart"]["cholesterol_zero_is_missing"],
+        cholesterol_zero_is_missing=SETTINGS.heart.cholesterol_zero_is_missing,
     script:
         "../../scripts/prepare_heart.py"
 
@@ -61,7 +62,9 @@ rule train_heart:
     benchmark:
         "results/timings/train_heart/{block}.tsv"
     params:
-        cell=lambda wildcards: heart_cell(config, int(wildcards.block)),
+        cell=lambda wildcards: SETTINGS.heart.cell(
+            SETTINGS.seed, SETTINGS.heart.block(int(wildcards.block))
+        ).plain(),
     script:
         "../../scripts/train_heart.py"
 
@@ -79,7 +82,9 @@ rule select_heart:
     benchmark:
         "results/timings/select_heart/{block}.tsv"
     params:
-        cell=lambda wildcards: heart_folds_cell(config, int(wildcards.block)),
+        cell=lambda wildcards: SETTINGS.heart.folds_cell(
+            SETTINGS.seed, SETTINGS.heart.fold_block(int(wildcards.block))
+        ).plain(),
     script:
         "../../scripts/select_heart.py"
 
@@ -89,15 +94,11 @@ rule score_heart:
     input:
         trained=expand(
             "results/heart/trained/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         splits=expand(
             "results/heart/splits/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         patients="results/heart/patients.parquet",
         code=imports_of(f"{SCRIPTS}/score_heart.py"),
@@ -109,7 +110,9 @@ rule score_heart:
     benchmark:
         "results/timings/score_heart.tsv"
     params:
-        seed=config["seed"],
+        seed=SETTINGS.seed,
+        settings=HeartChoices.taken_from(SETTINGS.heart).plain()
+        | {"splits": SETTINGS.heart.splits},
     script:
         "../../scripts/score_heart.py"
 
@@ -130,8 +133,8 @@ rule time_heart:
     # is called without any.
     threads: workflow.resource_settings.cores or 1
     params:
-        cell=heart_cell(config, 0),
-        timed_epochs=config["heart"]["timed_epochs"],
+        cell=SETTINGS.heart.cell(SETTINGS.seed, SETTINGS.heart.block(0)).plain(),
+        timed_epochs=SETTINGS.heart.timed_epochs,
     script:
         "../../scripts/time_heart.py"
 
@@ -143,21 +146,15 @@ rule tabulate_heart:
         times="results/heart/times.parquet",
         splits=expand(
             "results/heart/splits/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         folds=expand(
             "results/heart/folds/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["fold_splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.fold_blocks,
         ),
         code=imports_of(f"{SCRIPTS}/tabulate_heart.py"),
     output:
@@ -182,8 +179,8 @@ rule tabulate_heart:
         "results/timings/tabulate_heart.tsv"
     localrule: True
     params:
-        seed=config["seed"],
-        settings=config["heart"],
+        seed=SETTINGS.seed,
+        settings=SETTINGS.heart.plain(),
     script:
         "../../scripts/tabulate_heart.py"
 
@@ -208,7 +205,7 @@ rule audit_table1:
         "results/timings/audit_table1.tsv"
     localrule: True
     params:
-        largest_test_set=config["audit"]["largest_test_set"],
+        largest_test_set=SETTINGS.audit.largest_test_set,
     script:
         "../../scripts/audit_table1.py"
 
@@ -219,9 +216,7 @@ rule plot_final_allocation:
         scores="results/heart/scores.parquet",
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         code=imports_of(f"{SCRIPTS}/plot_final_allocation.py"),
     output:
@@ -290,9 +285,7 @@ rule plot_heart_pilot:
     input:
         coefficients=expand(
             "results/heart/coefficients/{block}.parquet",
-            block=split_blocks(
-                config["heart"]["splits"], config["heart"]["splits_per_job"]
-            ),
+            block=SETTINGS.heart.blocks,
         ),
         code=imports_of(f"{SCRIPTS}/plot_heart_pilot.py"),
     output:

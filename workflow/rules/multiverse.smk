@@ -7,9 +7,8 @@
 #         exp3_regret (pdf, png, md)
 
 from embedalloc.study.multiverse.space import read_spaces
-from embedalloc.study.multiverse.cells import exp3_regret_cell, multiverse_cell
-from embedalloc.study.multiverse.cells import multiverse_parts, multiverse_regret_cell
-from embedalloc.study.multiverse.cells import regret_parts
+from embedalloc.study.multiverse.cells import multiverse_cell, multiverse_parts
+from embedalloc.study.multiverse.cells import regret_cell
 
 SPACES = read_spaces(f"{workflow.basedir}/workflow/multiverse.yaml")
 with open(
@@ -43,8 +42,8 @@ rule simulate_multiverse:
         experiment="exp[123]",
     params:
         cell=lambda wildcards: multiverse_cell(
-            config, SPACES[wildcards.experiment], int(wildcards.part)
-        ),
+            SETTINGS, SPACES[wildcards.experiment], int(wildcards.part)
+        ).plain(),
     script:
         "../../scripts/simulate_multiverse.py"
 
@@ -69,8 +68,8 @@ rule train_multiverse:
         "results/timings/train_multiverse/{part}.tsv"
     params:
         cell=lambda wildcards: multiverse_cell(
-            config, SPACES["heart"], int(wildcards.part)
-        ),
+            SETTINGS, SPACES["heart"], int(wildcards.part)
+        ).plain(),
     script:
         "../../scripts/train_multiverse.py"
 
@@ -86,7 +85,12 @@ rule simulate_exp3_regret:
     benchmark:
         "results/timings/simulate_exp3_regret/n{observations}.tsv"
     params:
-        cell=lambda wildcards: exp3_regret_cell(config, int(wildcards.observations)),
+        cell=lambda wildcards: SETTINGS.exp3.cell(
+            SETTINGS.seed,
+            int(wildcards.observations),
+            range(SETTINGS.multiverse.regret.replications),
+            sorted(SETTINGS.exp3.budgets),
+        ).plain(),
     script:
         "../../scripts/simulate_exp3_regret.py"
 
@@ -103,9 +107,9 @@ rule simulate_multiverse_regret:
     benchmark:
         "results/timings/simulate_multiverse_regret/{part}.tsv"
     params:
-        cell=lambda wildcards: multiverse_regret_cell(
-            config, SPACES["exp3"], int(wildcards.part)
-        ),
+        cell=lambda wildcards: regret_cell(
+            SETTINGS, SPACES["exp3"], int(wildcards.part)
+        ).plain(),
     script:
         "../../scripts/simulate_multiverse_regret.py"
 
@@ -116,7 +120,7 @@ rule judge_multiverse:
         outcomes=[
             f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
             for space in SPACES.values()
-            for part in multiverse_parts(config, space)
+            for part in multiverse_parts(SETTINGS, space)
         ],
         choices=f"{workflow.basedir}/workflow/multiverse.yaml",
         ledger=f"{workflow.basedir}/workflow/claims.yaml",
@@ -131,7 +135,7 @@ rule judge_multiverse:
         "results/timings/judge_multiverse.tsv"
     localrule: True
     params:
-        seed=config["seed"],
+        seed=SETTINGS.seed,
     script:
         "../../scripts/judge_multiverse.py"
 
@@ -187,13 +191,11 @@ rule tabulate_exp3_regret:
     input:
         regret=expand(
             "results/exp3_regret/n{observations}.parquet",
-            observations=sorted(
-                {config["exp3"]["budget_observations"]}
-                | {*config["exp3"]["curve_observations"]}
-            ),
+            observations=SETTINGS.exp3.observations,
         ),
         draws=expand(
-            "results/multiverse/regret{part}.parquet", part=regret_parts(config)
+            "results/multiverse/regret{part}.parquet",
+            part=SETTINGS.multiverse.regret_parts,
         ),
         code=imports_of(f"{SCRIPTS}/tabulate_exp3_regret.py"),
     output:
@@ -204,7 +206,7 @@ rule tabulate_exp3_regret:
         "results/timings/tabulate_exp3_regret.tsv"
     localrule: True
     params:
-        budget_observations=config["exp3"]["budget_observations"],
+        budget_observations=SETTINGS.exp3.budget_observations,
     script:
         "../../scripts/tabulate_exp3_regret.py"
 
@@ -229,7 +231,7 @@ rule plot_exp3_regret:
         "results/timings/plot_exp3_regret.tsv"
     localrule: True
     params:
-        budget_observations=config["exp3"]["budget_observations"],
+        budget_observations=SETTINGS.exp3.budget_observations,
     script:
         "../../scripts/plot_exp3_regret.py"
 
@@ -267,8 +269,8 @@ rule write_multiverse:
         "results/timings/write_multiverse.tsv"
     localrule: True
     params:
-        budget_observations=config["exp3"]["budget_observations"],
-        seed=config["seed"],
+        budget_observations=SETTINGS.exp3.budget_observations,
+        seed=SETTINGS.seed,
         config_digest=digest_of(config),
         default_digest=digest_of(
             yaml.safe_load(open(f"{workflow.basedir}/config.yaml", encoding="utf-8"))

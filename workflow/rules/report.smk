@@ -33,42 +33,28 @@ rule write_report:
             ),
             *expand(
                 "results/timings/simulate_exp1/{design}_{part}.tsv",
-                design=config["exp1"]["designs"],
-                part=parts(config["exp1"]),
+                design=SETTINGS.exp1.designs,
+                part=SETTINGS.exp1.parts,
             ),
             *expand(
                 "results/timings/simulate_exp2/n{observations}_{part}.tsv",
-                observations=sorted(
-                    {
-                        *config["exp2"]["panel_observations"],
-                        *config["exp2"]["curve_observations"],
-                    }
-                ),
-                part=parts(config["exp2"]),
+                observations=SETTINGS.exp2.observations,
+                part=SETTINGS.exp2.parts,
             ),
             *expand(
                 "results/timings/simulate_exp3/n{observations}_{part}.tsv",
-                observations=sorted(
-                    {
-                        config["exp3"]["budget_observations"],
-                        *config["exp3"]["curve_observations"],
-                    }
-                ),
-                part=parts(config["exp3"]),
+                observations=SETTINGS.exp3.observations,
+                part=SETTINGS.exp3.parts,
             ),
             "results/timings/prepare_heart.tsv",
             "results/timings/compile_heart.tsv",
             *expand(
                 "results/timings/train_heart/{block}.tsv",
-                block=split_blocks(
-                    config["heart"]["splits"], config["heart"]["splits_per_job"]
-                ),
+                block=SETTINGS.heart.blocks,
             ),
             *expand(
                 "results/timings/select_heart/{block}.tsv",
-                block=split_blocks(
-                    config["heart"]["fold_splits"], config["heart"]["splits_per_job"]
-                ),
+                block=SETTINGS.heart.fold_blocks,
             ),
             "results/timings/score_heart.tsv",
             "results/timings/time_heart.tsv",
@@ -91,7 +77,7 @@ rule write_report:
         "results/timings/write_report.tsv"
     localrule: True
     params:
-        seed=config["seed"],
+        seed=SETTINGS.seed,
         config_digest=digest_of(config),
         # Not the file as an input: the order of its keys and its comments do not count.
         default_digest=digest_of(

@@ -6,6 +6,8 @@
 #         figures/theory_approximation, theory_alternating, theory_generalisation,
 #         theory_allocation (pdf and png)
 
+from embedalloc.study.settings.common import Cell
+
 
 rule theory:
     """Every figure of Section 2."""
@@ -27,7 +29,7 @@ rule simulate_theory_approximation:
     benchmark:
         "results/timings/simulate_theory_approximation.tsv"
     params:
-        cell=theory_cell(config, "approximation"),
+        cell=Cell(settings=SETTINGS.theory.approximation, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_approximation.py"
 
@@ -66,7 +68,7 @@ rule simulate_theory_alternating:
     benchmark:
         "results/timings/simulate_theory_alternating.tsv"
     params:
-        cell=theory_cell(config, "alternating"),
+        cell=Cell(settings=SETTINGS.theory.alternating, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_alternating.py"
 
@@ -91,7 +93,7 @@ rule plot_theory_alternating:
         "results/timings/plot_theory_alternating.tsv"
     localrule: True
     params:
-        tolerance=config["theory"]["alternating"]["tolerance"],
+        tolerance=SETTINGS.theory.alternating.tolerance,
     script:
         "../../scripts/plot_theory_alternating.py"
 
@@ -108,7 +110,7 @@ rule simulate_theory_generalisation:
     benchmark:
         "results/timings/simulate_theory_generalisation.tsv"
     params:
-        cell=theory_cell(config, "generalisation"),
+        cell=Cell(settings=SETTINGS.theory.generalisation, seed=SETTINGS.seed).plain(),
     script:
         "../../scripts/simulate_theory_generalisation.py"
 
@@ -148,7 +150,7 @@ rule simulate_theory_allocation:
     benchmark:
         "results/timings/simulate_theory_allocation.tsv"
     params:
-        cell=theory_cell(config, "allocation"),
+        cell=SETTINGS.allocation_cell().plain(),
     script:
         "../../scripts/simulate_theory_allocation.py"
 
@@ -173,7 +175,7 @@ rule plot_theory_allocation:
         "results/timings/plot_theory_allocation.tsv"
     localrule: True
     params:
-        predictors=config["exp3"]["predictors"],
-        budgets=config["exp3"]["budgets"],
+        predictors=[each.plain() for each in SETTINGS.exp3.predictors],
+        budgets=SETTINGS.exp3.budgets,
     script:
         "../../scripts/plot_theory_allocation.py"

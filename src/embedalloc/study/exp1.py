@@ -5,7 +5,6 @@ replication; nothing is refitted or rebuilt per dimension.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,6 +19,7 @@ from embedalloc.study.latent import (
     response_weights,
     singular_value_law,
 )
+from embedalloc.study.settings.exp1 import Exp1Cell, Exp1Design
 from embedalloc.study.workflow.tables import Column, Contract
 
 #: Replications computed together: few enough for the cache; changes no number.
@@ -54,18 +54,17 @@ FITS = Contract(
 )
 
 
-def simulate(
-    settings: Mapping[str, Any], *, seed: int, design: str, first: int, last: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return profiles over d and fits for replications first … last − 1 of one design."""
-    spectrum = singular_value_law(settings["spectrum"], settings["latent_rank"])
+def simulate(cell: Exp1Cell) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return profiles over d and fits for some replications of one design."""
+    settings, design, first, last = cell.settings, cell.design, cell.first, cell.last
+    spectrum = singular_value_law(settings.spectrum, settings.latent_rank)
     stacks = []
     for start in range(first, last, STACK):
         replications = range(start, min(start + STACK, last))
-        rngs = [stream(seed, "exp1", design, replication) for replication in replications]
+        rngs = [stream(cell.seed, "exp1", design, replication) for replication in replications]
         stacks.append(error_profiles(*_draw(settings, spectrum, rngs), spectrum))
     profile = {name: np.concatenate([stack[name] for stack in stacks]) for name in stacks[0]}
-    method = settings["coefficient_fit"]
+    method = settings.coefficient_fit
     return (
         _profile_frame(profile, design, range(first, last)),
         _fit_frame(profile["empirical_tail"], method, design, range(first, last)),
@@ -73,19 +72,19 @@ def simulate(
 
 
 def _draw(
-    settings: Mapping[str, Any], spectrum: Floats, rngs: Sequence[np.random.Generator]
+    settings: Exp1Design, spectrum: Floats, rngs: Sequence[np.random.Generator]
 ) -> tuple[LatentDraw, Floats]:
     """Draw one replication per generator and the noise of their category means of y."""
     draw = draw_latents(
         rngs,
         spectrum=spectrum,
-        cardinality=settings["cardinality"],
-        observations=settings["observations"],
-        concentration=settings["concentration"],
-        noise=settings["noise"],
+        cardinality=settings.cardinality,
+        observations=settings.observations,
+        concentration=settings.concentration,
+        noise=settings.noise,
     )
-    errors = np.array([rng.standard_normal(settings["cardinality"]) for rng in rngs])
-    return draw, errors * (settings["response_noise"] / np.sqrt(draw.counts))
+    errors = np.array([rng.standard_normal(settings.cardinality) for rng in rngs])
+    return draw, errors * (settings.response_noise / np.sqrt(draw.counts))
 
 
 def error_profiles(

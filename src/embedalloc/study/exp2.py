@@ -4,9 +4,8 @@ All dimensions come from one eigen-decomposition per replication; the training a
 sample are drawn through their sufficient statistics (category means and within scatter).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,6 +21,7 @@ from embedalloc.study.latent import (
     mean_errors,
     singular_value_law,
 )
+from embedalloc.study.settings.exp2 import Exp2Cell, Exp2Model
 from embedalloc.study.workflow.tables import Column, Contract
 
 #: Replications computed together: few enough for the cache; changes no number.
@@ -64,17 +64,18 @@ class Samples:
     test_means: Floats
 
 
-def simulate(
-    settings: Mapping[str, Any], *, seed: int, observations: int, first: int, last: int
-) -> pd.DataFrame:
-    """Return profiles over d for replications first … last − 1 of one sample size."""
-    spectrum = singular_value_law(settings["spectrum"], settings["latent_rank"])
+def simulate(cell: Exp2Cell) -> pd.DataFrame:
+    """Return profiles over d for some replications of one sample size."""
+    settings, observations, first, last = cell.settings, cell.observations, cell.first, cell.last
+    spectrum = singular_value_law(settings.spectrum, settings.latent_rank)
     stacks = []
     for start in range(first, last, STACK):
         replications = range(start, min(start + STACK, last))
-        rngs = [stream(seed, "exp2", observations, replication) for replication in replications]
+        rngs = [
+            stream(cell.seed, "exp2", observations, replication) for replication in replications
+        ]
         draw, samples = _draw(settings, spectrum, observations, rngs)
-        stacks.append(error_profiles(draw, samples, spectrum, settings["noise"]))
+        stacks.append(error_profiles(draw, samples, spectrum, settings.noise))
     rank = len(spectrum)
     return pd.DataFrame(
         {
@@ -90,19 +91,19 @@ def simulate(
 
 
 def _draw(
-    settings: Mapping[str, Any],
+    settings: Exp2Model,
     spectrum: Floats,
     observations: int,
     rngs: Sequence[np.random.Generator],
 ) -> tuple[LatentDraw, Samples]:
     """Draw one replication per generator, with a training and a test sample."""
-    noise, rank = settings["noise"], len(spectrum)
+    noise, rank = settings.noise, len(spectrum)
     draw = draw_latents(
         rngs,
         spectrum=spectrum,
-        cardinality=settings["cardinality"],
+        cardinality=settings.cardinality,
         observations=observations,
-        concentration=settings["concentration"],
+        concentration=settings.concentration,
         noise=noise,
     )
     training_scatter, test_scatter = np.empty(len(rngs)), np.empty(len(rngs))
@@ -111,7 +112,7 @@ def _draw(
         training_scatter[i] = draw_within_scatter(rng, draw.counts[i], rank, noise)
         # NOTE[PAPER] exp2-test: the test sample follows the law of the training sample, with the
         # same category probabilities.
-        counts[i] = draw_counts(rng, draw.probabilities[i], settings["test_observations"])
+        counts[i] = draw_counts(rng, draw.probabilities[i], settings.test_observations)
         rng.standard_normal(out=errors[i])
         test_scatter[i] = draw_within_scatter(rng, counts[i], rank, noise)
     test_means = draw.latent + mean_errors(errors, counts, noise)

@@ -6,7 +6,7 @@ selects which leading features the read-out may use.
 
 from collections.abc import Mapping, Sequence
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,9 +16,10 @@ from embedalloc.allocation import proposed_dimensions
 from embedalloc.arrays import Floats, Ints
 from embedalloc.problem import BudgetProblem, build_problem
 from embedalloc.rules import Leftover, proportional_dimensions
-from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit
+from embedalloc.spectra import FitMethod, fit_coefficient
 from embedalloc.streams import stream
 from embedalloc.study.exp3_sample import Replication, draw_samples, summarised
+from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model, SpectralMass
 from embedalloc.study.workflow.tables import Column, Contract
 
 #: The paper's four rules, proposed first.
@@ -38,103 +39,77 @@ PERFORMANCE = Contract(
         "budget": Column("integer", "total embedding parameters B", low=1),
         "allocation_rule": Column("text", "who chose the dimensions", values=ALLOCATION_RULES),
         "leftover": Column("text", "what became of the leftover budget", values=LEFTOVERS),
-        "dimensions": Column("text", "d_1-d_2-…, in the order of the predictors"),
+        "dimensions": Column("integers", "of the predictors, in their order", low=1),
         "cost": Column("integer", "parameters spent", low=1),
         "risk": Column("number", "expected squared error, read-out refitted", low=0),
-        "test_mse": Column("number", "squared error on the test sample, refitted", low=0),
         "risk_known": Column("number", "expected squared error, beta known", low=0),
     },
     key=("observations", "replication", "budget", "allocation_rule", "leftover"),
 )
-PREDICTORS = Contract(
-    "exp3_predictors",
-    {
-        "observations": Column("integer", "training sample size n", low=1),
-        "replication": Column("integer", "Monte Carlo replication", low=0),
-        "predictor": Column("integer", "number of the predictor, from 1", low=1),
-        "coefficient": Column("number", "a fitted to the empirical tails", low=0),
-        "r_squared": Column("number", "goodness of that fit", high=1, may_be_missing=True),
-        "mass": Column("number", "spectral mass", low=0),
-    },
-    key=("observations", "replication", "predictor"),
-)
 
 
-def simulate(
-    settings: Mapping[str, Any],
-    *,
-    seed: int,
-    observations: int,
-    budgets: Sequence[int],
-    first: int,
-    last: int,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return performance and predictor rows for replications first … last − 1 of one n.
+class Knowledge(NamedTuple):
+    """What the informed rules know of the predictors: fitted coefficients and spectral masses."""
+
+    coefficients: Floats
+    masses: Floats
+
+
+def simulate(cell: Exp3Cell) -> pd.DataFrame:
+    """Return performance for some replications of one sample size.
 
     Neither budget nor rule is part of the random stream: all rules at all budgets face the same
     data.
     """
-    problems = [budget_problem(settings, budget) for budget in budgets]
+    problems = [budget_problem(cell.settings, budget) for budget in cell.budgets]
     blind = [(problem, blind_allocations(problem)) for problem in problems]
     frames = [
-        _simulate_some(settings, seed, observations, blind, range(start, min(start + STACK, last)))
-        for start in range(first, last, STACK)
+        _simulate_some(cell, blind, range(start, min(start + STACK, cell.last)))
+        for start in range(cell.first, cell.last, STACK)
     ]
-    performance, predictors = zip(*frames, strict=True)
-    return pd.concat(performance, ignore_index=True), pd.concat(predictors, ignore_index=True)
+    return pd.concat(frames, ignore_index=True)
 
 
 def _simulate_some(
-    settings: Mapping[str, Any],
-    seed: int,
-    observations: int,
-    blind: Sequence[tuple[BudgetProblem, Choice]],
-    replications: range,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+    cell: Exp3Cell, blind: Sequence[tuple[BudgetProblem, Choice]], replications: range
+) -> pd.DataFrame:
     """Return the rows of a few replications, whose read-outs are solved together."""
-    rngs = [stream(seed, "exp3", observations, replication) for replication in replications]
+    settings, observations = cell.settings, cell.observations
+    rngs = [stream(cell.seed, "exp3", observations, replication) for replication in replications]
     drawn = [summarised(sample, settings) for sample in draw_samples(settings, observations, rngs)]
-    about = [
-        predictor_rows(one, settings["coefficient_fit"], settings["spectral_mass"]) for one in drawn
-    ]
-    chosen = [
-        {
-            (problem.budget, *key): dimensions
-            for problem, choice in blind
-            for key, dimensions in (informed_allocations(problem, known) | choice).items()
-        }
-        for known in about
-    ]
+    chosen = []
+    for one in drawn:
+        known = know(one, settings.coefficient_fit, settings.spectral_mass)
+        chosen.append(
+            {
+                (problem.budget, *key): dimensions
+                for problem, choice in blind
+                for key, dimensions in (informed_allocations(problem, known) | choice).items()
+            }
+        )
     # Equal allocations are evaluated once.
     different = [sorted(set(choices.values())) for choices in chosen]
-    errors = evaluate_each(drawn, different, settings["ridge"])
-    sizes = [predictor["cardinality"] for predictor in settings["predictors"]]
-    performance = [
-        _performance_rows(*each, sizes) for each in zip(chosen, different, errors, strict=True)
+    errors = evaluate_each(drawn, different, settings.ridge)
+    rows = [
+        {"observations": observations, "replication": replication, **row}
+        for replication, choices, each, found in zip(
+            replications, chosen, different, errors, strict=True
+        )
+        for row in _performance_rows(choices, each, found, settings.cardinalities)
     ]
-    return (
-        _framed(performance, observations, replications),
-        _framed(about, observations, replications),
+    return pd.DataFrame(rows)
+
+
+def know(drawn: Replication, method: FitMethod, mass: SpectralMass) -> Knowledge:
+    """Return what the spectra of one replication tell the informed rules."""
+    sized = zip(drawn.tails, drawn.scores, strict=True)
+    return Knowledge(
+        np.array([float(fit_coefficient(tails, method=method)) for tails in drawn.tails]),
+        np.array([mass_of(tails, len(score), mass) for tails, score in sized]),
     )
 
 
-def predictor_rows(drawn: Replication, method: FitMethod, mass: str) -> list[dict[str, Any]]:
-    """Return what the informed rules know of each predictor: fitted coefficient and mass."""
-    rows = []
-    for j, (tails, score) in enumerate(zip(drawn.tails, drawn.scores, strict=True), start=1):
-        coefficient = fit_coefficient(tails, method=method)
-        rows.append(
-            {
-                "predictor": j,
-                "coefficient": float(coefficient),
-                "r_squared": float(goodness_of_fit(tails, coefficient)),
-                "mass": mass_of(tails, len(score), mass),
-            }
-        )
-    return rows
-
-
-def mass_of(tails: Floats, cardinality: int, mass: str) -> float:
+def mass_of(tails: Floats, cardinality: int, mass: SpectralMass) -> float:
     """Return a predictor's spectral mass from its tails, by one of its definitions.
 
     The sum of the squared singular values, the sum of the singular values, or the squares per
@@ -146,13 +121,11 @@ def mass_of(tails: Floats, cardinality: int, mass: str) -> float:
     return squares / cardinality if mass == "squares_per_category" else squares
 
 
-def budget_problem(settings: Mapping[str, Any], budget: int) -> BudgetProblem:
+def budget_problem(settings: Exp3Model, budget: int) -> BudgetProblem:
     """Return the problem that all rules solve at one budget; d_j ≤ r_j."""
     # NOTE[PAPER] rank-cap-exp3: no rule may use more dimensions than Û_j has.
-    predictors = settings["predictors"]
-    sizes = [predictor["cardinality"] for predictor in predictors]
-    caps = [predictor["latent_rank"] for predictor in predictors]
-    return build_problem(sizes, budget, maximum=caps)
+    caps = [predictor.latent_rank for predictor in settings.predictors]
+    return build_problem(settings.cardinalities, budget, maximum=caps)
 
 
 def blind_allocations(problem: BudgetProblem) -> Choice:
@@ -168,17 +141,15 @@ def blind_allocations(problem: BudgetProblem) -> Choice:
     }
 
 
-def informed_allocations(problem: BudgetProblem, about: Sequence[Mapping[str, Any]]) -> Choice:
+def informed_allocations(problem: BudgetProblem, known: Knowledge) -> Choice:
     """Return the dimensions of the rules that look at the spectra, by (rule, leftover).
 
     Algorithm 1 spends the leftover; for its rivals both readings are computed.
     """
-    coefficients, masses = (
-        np.array([row[key] for row in about]) for key in ("coefficient", "mass")
-    )
-    choice = {("proposed", "spent"): _as_tuple(proposed_dimensions(problem, coefficients))}
+    proposed = proposed_dimensions(problem, known.coefficients)
+    choice = {("proposed", "spent"): _as_tuple(proposed)}
     for leftover in LEFTOVERS:
-        rival = proportional_dimensions(problem, masses, leftover)
+        rival = proportional_dimensions(problem, known.masses, leftover)
         choice["spectral_mass", leftover] = _as_tuple(rival)
     return choice
 
@@ -192,8 +163,8 @@ def evaluate(
 ) -> dict[str, Floats]:
     """Return the errors of read-outs that see only the leading d_j features of each predictor.
 
-    One entry per allocation: the expected squared error (risk), that on the test sample, and
-    the expected squared error if beta were known.
+    One entry per allocation: the expected squared error (risk), and what it were if beta were
+    known.
     """
     (errors,) = evaluate_each([drawn], [chosen], ridge)
     return errors
@@ -211,16 +182,9 @@ def evaluate_each(
 def _errors(drawn: Replication, used: NDArray[np.bool_], weights: Floats) -> dict[str, Floats]:
     intercepts = drawn.response_mean - (weights * drawn.feature_means).sum(axis=1)
     deviations = _deviations(drawn, weights)
-    residuals = intercepts - drawn.test_noise[:, None]
-    part = np.empty_like(residuals)
-    for deviation, cells in zip(deviations, drawn.test_categories, strict=True):
-        # A row per category, so that a test row picks neighbours in memory.
-        by_category = np.ascontiguousarray(deviation.T)
-        residuals += np.take(by_category, cells, axis=0, out=part, mode="clip")
     known = _deviations(drawn, np.where(used, drawn.known_weights, 0.0))
     return {
         "risk": _risk(drawn, deviations, intercepts),
-        "test_mse": np.square(residuals, out=residuals).mean(axis=0),
         "risk_known": _risk(drawn, known, np.zeros(len(used))),
     }
 
@@ -292,7 +256,7 @@ def _performance_rows(
     found = {name: values.tolist() for name, values in errors.items()}
     evaluated = {
         dimensions: {
-            "dimensions": "-".join(map(str, dimensions)),
+            "dimensions": dimensions,
             "cost": sum(map(mul, sizes, dimensions)),
             **{name: values[i] for name, values in found.items()},
         }
@@ -302,13 +266,3 @@ def _performance_rows(
         {"budget": budget, "allocation_rule": rule, "leftover": leftover, **evaluated[dimensions]}
         for (budget, rule, leftover), dimensions in chosen.items()
     ]
-
-
-def _framed(
-    rows: Sequence[Sequence[dict[str, Any]]], observations: int, replications: range
-) -> pd.DataFrame:
-    """Put the replications' rows together, each with its place in front."""
-    frame = pd.DataFrame([row for mine in rows for row in mine])
-    frame.insert(0, "observations", observations)
-    frame.insert(1, "replication", np.repeat(replications, [len(mine) for mine in rows]))
-    return frame

@@ -3,9 +3,8 @@
 All predictors are decomposed once and all features enter one Gram matrix.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from embedalloc.study.latent import (
     response_weights,
     singular_value_law,
 )
+from embedalloc.study.settings.exp3 import Exp3Model
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,6 @@ class Sample:
         Per predictor the latent matrix and its estimate.
     categories, errors
         The training rows: categories per predictor, and the noise of y.
-    test_categories, test_noise
-        The same of the independent test rows.
     response_noise
         Standard deviation of y given the categories.
     """
@@ -40,8 +38,6 @@ class Sample:
     draws: Sequence[LatentDraw]
     categories: Sequence[NDArray[np.intp]]
     errors: Floats
-    test_categories: tuple[NDArray[np.intp], ...]
-    test_noise: Floats
     response_noise: float
 
 
@@ -72,8 +68,6 @@ class Replication:
         Per predictor the category probabilities.
     tails
         Per predictor the empirical tails from d = 0 on.
-    test_categories, test_noise
-        The independent test sample.
     response_noise
         Standard deviation of y given the categories.
     """
@@ -90,63 +84,55 @@ class Replication:
     known_weights: Floats
     probabilities: tuple[Floats, ...]
     tails: tuple[Floats, ...]
-    test_categories: tuple[NDArray[np.intp], ...]
-    test_noise: Floats
     response_noise: float
 
 
 def draw_replication(
-    settings: Mapping[str, Any], observations: int, rng: np.random.Generator
+    settings: Exp3Model, observations: int, rng: np.random.Generator
 ) -> Replication:
     """Draw one replication and reduce it to what allocation and evaluation need."""
     (sample,) = draw_samples(settings, observations, [rng])
     return summarised(sample, settings)
 
 
-def summarised(sample: Sample, settings: Mapping[str, Any]) -> Replication:
+def summarised(sample: Sample, settings: Exp3Model) -> Replication:
     """Reduce a sample, with beta's weights as the settings say."""
-    return summarise(sample, support=settings["response_support"], decay=settings["response_decay"])
+    return summarise(sample, support=settings.response_support, decay=settings.response_decay)
 
 
 def draw_samples(
-    settings: Mapping[str, Any], observations: int, rngs: Sequence[np.random.Generator]
+    settings: Exp3Model, observations: int, rngs: Sequence[np.random.Generator]
 ) -> Iterator[Sample]:
-    """Draw for each generator the predictors, one training sample of y and one test sample."""
+    """Draw for each generator the predictors, and one training sample of y."""
     stacks = [
         draw_latents(
             rngs,
-            spectrum=singular_value_law(predictor["spectrum"], predictor["latent_rank"]),
-            cardinality=predictor["cardinality"],
+            spectrum=singular_value_law(predictor.spectrum, predictor.latent_rank),
+            cardinality=predictor.cardinality,
             observations=observations,
-            concentration=settings["concentration"],
-            noise=settings["noise"],
+            concentration=settings.concentration,
+            noise=settings.noise,
         )
-        for predictor in settings["predictors"]
+        for predictor in settings.predictors
     ]
     for i, rng in enumerate(rngs):
         yield _draw_rows(settings, observations, [stack[i] for stack in stacks], rng)
 
 
 def _draw_rows(
-    settings: Mapping[str, Any],
+    settings: Exp3Model,
     observations: int,
     draws: Sequence[LatentDraw],
     rng: np.random.Generator,
 ) -> Sample:
-    """Draw the training and the test rows of one replication."""
+    """Draw the training rows of one replication."""
     # NOTE[PAPER] exp3-sample: each predictor's counts are dealt out to the rows in random order,
     # independently of the other predictors.
     categories = [
         rng.permutation(np.repeat(np.arange(len(draw.counts)), draw.counts)) for draw in draws
     ]
-    noise = settings["response_noise"]
-    errors = noise * rng.standard_normal(observations)
-    test_size = settings["test_observations"]
-    test_categories = tuple(
-        rng.choice(len(draw.counts), size=test_size, p=draw.probabilities) for draw in draws
-    )
-    test_noise = noise * rng.standard_normal(test_size)
-    return Sample(draws, categories, errors, test_categories, test_noise, noise)
+    noise = settings.response_noise
+    return Sample(draws, categories, noise * rng.standard_normal(observations), noise)
 
 
 def summarise(sample: Sample, *, support: float = 1.0, decay: float = 1.0) -> Replication:
@@ -206,7 +192,5 @@ def summarise(sample: Sample, *, support: float = 1.0, decay: float = 1.0) -> Re
         ),
         probabilities=tuple(draw.probabilities for draw in draws),
         tails=tuple(spectral_tails(np.sqrt(values)) for values, _ in spectra),
-        test_categories=sample.test_categories,
-        test_noise=sample.test_noise,
         response_noise=sample.response_noise,
     )

@@ -6,13 +6,13 @@ therefore does not depend on the number of observations.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 
 from embedalloc.arrays import Floats, Ints
+from embedalloc.study.settings.common import Spectrum
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,12 @@ class LatentDraw:
         return LatentDraw(*(getattr(self, field.name)[replication] for field in fields(self)))
 
 
-def singular_value_law(law: Mapping[str, Any], latent_rank: int) -> Floats:
+def singular_value_law(law: Spectrum, latent_rank: int) -> Floats:
     """Return σ_1 … σ_r of a decay law: scale k^-rate or scale e^(-rate (k - offset))."""
     k = np.arange(1, latent_rank + 1, dtype=np.float64)
-    if law["decay"] == "polynomial":
-        return law["scale"] * k ** -law["rate"]
-    if law["decay"] == "exponential":
-        return law["scale"] * np.exp(-law["rate"] * (k - law.get("offset", 0)))
-    raise ValueError(f"unknown decay {law['decay']!r}; choose polynomial or exponential")
+    if law.decay == "polynomial":
+        return law.scale * k**-law.rate
+    return law.scale * np.exp(-law.rate * (k - law.offset))
 
 
 def draw_counts(rng: np.random.Generator, probabilities: Floats, observations: int) -> Ints:

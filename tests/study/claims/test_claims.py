@@ -22,6 +22,7 @@ from embedalloc.study.claims.ledger import (
 from embedalloc.study.claims.theory import theory_findings
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, count_verdicts
 from embedalloc.study.heart.table1 import METRICS, MODELS
+from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.workflow.document import as_markdown
 from tests.places import ROOT
 
@@ -243,7 +244,10 @@ def test_experiment_1_on_curves_with_a_known_answer():
         {"design": ["quick"] * 2 + ["slow"] * 2, "replication": [0, 1] * 2,
          "coefficient": 1.0, "r_squared": [0.9, 0.8, 0.4, 0.6]}
     )  # fmt: skip
-    designs = {"quick": {"decay": "exponential"}, "slow": {"decay": "polynomial"}}
+    designs = {
+        "quick": Spectrum(decay="exponential", rate=1.0, scale=1.0),
+        "slow": Spectrum(decay="polynomial", rate=1.0, scale=1.0),
+    }
     found = exp1_findings(frame, fits, designs=designs, bootstrap=bootstrap())
 
     def estimates(claim):

@@ -6,9 +6,10 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
-from embedalloc.streams import stream
 from embedalloc.study.claims.heart import RIVALS
-from embedalloc.study.heart import splits as heart
+from embedalloc.study.heart import bench as bench_module
+from embedalloc.study.heart.bench import bench_of_split, training_settings
+from embedalloc.study.heart.folds import select_by_folds
 from embedalloc.study.heart.metrics import (
     calibration_error,
     confusion_metrics,
@@ -16,6 +17,7 @@ from embedalloc.study.heart.metrics import (
     held_out_metrics,
     score,
 )
+from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS, TRAINED
 from embedalloc.study.heart.paired import (
     corrected_p_value,
     holm,
@@ -26,14 +28,18 @@ from embedalloc.study.heart.paired import (
 from embedalloc.study.heart.patients import (
     read_patients,
 )
+from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.heart.table1 import METRICS, MODELS, PAPER
-from embedalloc.study.heart.trainer.network import draw_plan
-from embedalloc.study.heart.trainer.plain import train_plain
-from tests.places import ROOT, read_config
+from embedalloc.study.heart.trainer.network import predict
+from tests.oracles.plain_training import train_plain
+from tests.places import ROOT, changed, read_settings
 
 DATA = ROOT / "workflow/resources/heart_disease"
-CONFIG = read_config()["heart"]
-QUICK = CONFIG | {"epochs": 4, "budgets": [64, 128, 256], "restarts": 2, "folds": 2}
+QUICK = changed(read_settings().heart, epochs=4, budgets=[64, 128, 256], restarts=2, folds=2)
+
+
+def cell(*splits):
+    return QUICK.cell(3, range(*splits))
 
 
 @pytest.fixture(scope="module")
@@ -46,17 +52,17 @@ def patients():
 
 @pytest.fixture(scope="module")
 def two_splits(patients):
-    return heart.run_splits(patients, QUICK, seed=3, first=0, last=2)
+    return run_splits(patients, cell(0, 2))
 
 
 def test_tables_keep_their_contracts_and_hold_every_network(two_splits):
     trained, splits, coefficients = two_splits
-    for frame, contract in zip(
-        two_splits, (heart.TRAINED, heart.SPLITS, heart.COEFFICIENTS), strict=True
-    ):
+    for frame, contract in zip(two_splits, (TRAINED, SPLITS, COEFFICIENTS), strict=True):
         contract.check(frame, contract.name)
     assert len(trained) == 2 * (3 * 3 + 2 * 2 + 2)
-    assert (trained["embedding_parameters"] <= trained["budget"])[trained["budget"] > 0].all()
+    sizes = {split: rows["cardinality"].to_numpy() for split, rows in coefficients.groupby("split")}
+    for row in trained[trained["budget"] > 0].itertuples():
+        assert row.dimensions @ sizes[row.split] <= row.budget
     assert len(coefficients) == 18
     assert set(splits["selected_budget"]) <= {64, 128, 256}
 
@@ -71,12 +77,12 @@ def test_the_selected_budget_is_the_smallest_within_the_tolerance(two_splits):
         for split in splits.to_dict("records"):
             mine = trained[(trained["split"] == split["split"]) & (trained["network"] == network)]
             losses = mine.set_index("budget")["validation_logloss"]
-            good = losses.index[losses <= losses.min() + QUICK["tolerance"]]
+            good = losses.index[losses <= losses.min() + QUICK.tolerance]
             assert split[column] == min(good)
 
 
 def test_a_split_does_not_depend_on_its_company(patients, two_splits):
-    alone = heart.run_splits(patients, QUICK, seed=3, first=1, last=2)
+    alone = run_splits(patients, cell(1, 2))
     for together, single in zip(two_splits, alone, strict=True):
         same = together[together["split"] == 1].reset_index(drop=True)
         for column in single:
@@ -93,17 +99,11 @@ def test_test_rows_and_labels_reach_nothing_that_is_learned(patients, two_splits
     for column in patients.columns[1:]:
         scrambled.loc[rows[2], column] = rng.permutation(patients.loc[rows[2], column].to_numpy())
     scrambled.loc[rows[2], "disease"] = 1 - scrambled.loc[rows[2], "disease"]
-    monkeypatch.setattr(heart, "split_patients", lambda *_: tuple(rows))
-    again, again_splits, again_coefficients = heart.run_splits(
-        scrambled, QUICK, seed=3, first=0, last=1
-    )
+    monkeypatch.setattr(bench_module, "split_patients", lambda *_: bench_module.Parts(*rows))
+    again, again_splits, again_coefficients = run_splits(scrambled, cell(0, 1))
     first = two_splits[0][two_splits[0]["split"] == 0].reset_index(drop=True)
-    learned = [c for c in first if c not in ("test_probabilities", "validation_probabilities")]
+    learned = [column for column in first if column != "test_probabilities"]
     pd.testing.assert_frame_equal(again[learned], first[learned], check_exact=True)
-    for a, b in zip(
-        again["validation_probabilities"], first["validation_probabilities"], strict=True
-    ):
-        np.testing.assert_array_equal(a, b)
     assert (again_splits["selected_budget"] == splits["selected_budget"][:1]).all()
     expected = two_splits[2][two_splits[2]["split"] == 0].reset_index(drop=True)
     pd.testing.assert_frame_equal(again_coefficients, expected, check_exact=True)
@@ -116,31 +116,26 @@ def test_test_rows_and_labels_reach_nothing_that_is_learned(patients, two_splits
 def test_networks_of_the_study_equal_the_plain_loop(patients):
     """The proposed and the one-hot network of a real split, trained by torch's autograd."""
 
-    def named(*parts):
-        return stream(3, "heart", 0, *parts)
-
-    training, validation, test = heart.split_patients(patients, QUICK, named("rows"))
-    bench = heart.Bench(patients, training, validation, QUICK | {"epochs": 8}, named)
-    hidden, dropout = tuple(QUICK["hidden"]), QUICK["dropout"]
-    plan = draw_plan(named("plan", 0), len(training), 8, hidden, dropout)
+    settings = changed(QUICK, epochs=8)
+    bench, parts = bench_of_split(patients, settings, seed=3, split=0)
+    test = bench.rows(parts.test)
     for dimensions in ((5, 4, 2, 4, 4, 3, 3, 3, 4), None):
         ours = bench.fit(dimensions)
         plain = train_plain(
             bench.shape(dimensions),
             bench.start(dimensions, 0),
-            plan,
+            bench.schedule(0),
             bench.training,
             bench.validation,
-            heart.training_settings(QUICK | {"epochs": 8}),
+            training_settings(settings),
         )
         assert (ours.best_epoch, ours.epochs_run) == (plain.best_epoch, plain.epochs_run)
-        difference = heart.predict(ours, bench.rows(test)) - plain.predict(bench.rows(test))
-        assert np.abs(difference).max() < 1e-10
+        assert np.abs(predict(ours, test) - plain.predict(test)).max() < 1e-10
 
 
 def test_selection_by_folds_keeps_its_contract_and_selects_one_budget(patients):
-    frame = heart.select_by_folds(patients, QUICK, seed=3, first=0, last=2)
-    heart.FOLDS.check(frame, "folds")
+    frame = select_by_folds(patients, QUICK.folds_cell(3, range(2)))
+    FOLDS.check(frame, "folds")
     assert frame.groupby("split")["selected"].sum().tolist() == [1, 1]
     for _, rows in frame.groupby("split"):
         best = rows.loc[rows["mean_loss"].idxmin()]
@@ -235,7 +230,7 @@ def test_every_model_is_scored_and_controls_are_the_best_tries(patients, two_spl
 @pytest.mark.parametrize("rivals", RIVALS.values(), ids=RIVALS)
 def test_a_few_models_score_as_among_all(patients, two_splits, rivals):
     models = ("proposed", *rivals)
-    some, splits, _ = heart.run_splits(patients, QUICK, seed=3, first=0, last=2, models=models)
+    some, splits, _ = run_splits(patients, cell(0, 2), models=models)
     assert len(some) < len(two_splits[0])
     expected, _ = score(*two_splits[:2], patients)
     found, _ = score(some, splits, patients, models)

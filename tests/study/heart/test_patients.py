@@ -10,7 +10,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
 from embedalloc.streams import stream
-from embedalloc.study.heart import splits as heart
+from embedalloc.study.heart.bench import split_patients
 from embedalloc.study.heart.patients import (
     _CSV_COLUMNS,
     _WORDS,
@@ -19,12 +19,11 @@ from embedalloc.study.heart.patients import (
     PATIENTS,
     read_patients,
 )
-from embedalloc.study.heart.preprocess import fit_preprocessor, stratified_split
+from embedalloc.study.heart.preprocess import Preprocessor, stratified_split
 from embedalloc.study.workflow.tables import TableError
-from tests.places import ROOT, read_config
+from tests.places import ROOT, read_settings
 
 DATA = ROOT / "workflow/resources/heart_disease"
-CONFIG = read_config()["heart"]
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +151,7 @@ def test_a_binary_file_and_a_missing_one_are_refused(tmp_path):
 def test_preprocessing_agrees_with_scikit_learn(patients):
     rng = np.random.default_rng(0)
     training, other = stratified_split(rng, np.arange(920), patients["disease"].to_numpy(), 0.4)
-    fitted = fit_preprocessor(patients.iloc[training])
+    fitted = Preprocessor(patients.iloc[training])
     impute = SimpleImputer(strategy="most_frequent").fit(patients.iloc[training][list(CATEGORICAL)])
     encode = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=99).fit(
         impute.transform(patients.iloc[training][list(CATEGORICAL)])
@@ -170,7 +169,7 @@ def test_preprocessing_agrees_with_scikit_learn(patients):
 
 def test_levels_not_seen_in_training_get_the_reserved_code(patients):
     training = patients[patients["cp"] != 2.0]
-    fitted = fit_preprocessor(training)
+    fitted = Preprocessor(training)
     codes = fitted.codes(patients)
     assert fitted.cardinalities[1] == 4
     assert (codes[patients["cp"] == 2.0, 1] == 3).all()
@@ -180,7 +179,9 @@ def test_levels_not_seen_in_training_get_the_reserved_code(patients):
 def test_splits_have_the_sizes_of_the_paper(patients):
     labels = patients["disease"].to_numpy()
     for s in range(5):
-        training, validation, test = heart.split_patients(patients, CONFIG, stream(1, "t", s))
+        training, validation, test = split_patients(
+            patients, read_settings().heart, stream(1, "t", s)
+        )
         assert (len(training), len(validation), len(test)) == (515, 129, 276)
         assert labels[test].sum() == 153
         assert labels[validation].sum() == 71

@@ -17,13 +17,13 @@ from embedalloc.study.heart.trainer.network import (
     Rows,
     TrainedNetwork,
     TrainingSettings,
-    draw_plan,
+    draw_schedule,
     initial_weights,
     predict,
     split_weights,
     train,
 )
-from embedalloc.study.heart.trainer.plain import PlainNetwork, seconds_per_epoch, train_plain
+from embedalloc.study.heart.trainer.plain import PlainNetwork, time_in_turns
 from tests.oracles.heart_like import (
     CARDINALITIES,
     SHAPES,
@@ -32,6 +32,7 @@ from tests.oracles.heart_like import (
     heart_like,
     start,
 )
+from tests.oracles.plain_training import train_plain
 from tests.places import ROOT
 
 
@@ -44,9 +45,9 @@ def data() -> tuple[Rows, Rows, Rows]:
 
 def assert_equals_plain(shape, data, how=None, seed=0, dropout=0.25) -> TrainedNetwork:
     training, validation, test = data
-    weights, plan = start(shape, len(training.codes), seed, dropout=dropout)
-    trained = train(shape, weights, plan, training, validation, how)
-    plain = train_plain(shape, weights, plan, training, validation, how)
+    weights, schedule = start(shape, len(training.codes), seed, dropout=dropout)
+    trained = train(shape, weights, schedule, training, validation, how)
+    plain = train_plain(shape, weights, schedule, training, validation, how)
     assert (trained.best_epoch, trained.epochs_run) == (plain.best_epoch, plain.epochs_run)
     for name in ("validation_logloss", "validation_error"):
         ours, theirs = getattr(trained, name), getattr(plain, name)
@@ -95,10 +96,10 @@ def test_without_numeric_inputs_and_without_fields(data):
     assert_equals_plain(shape, no_numbers, TrainingSettings(epochs=20))
     no_fields = tuple(dataclasses.replace(r, codes=r.codes[:, :0]) for r in data)
     shape = NetworkShape((), (), 5)
-    weights, plan = start(shape, 515)
+    weights, schedule = start(shape, 515)
     left_out = NetworkShape(CARDINALITIES, (0,) * 9, 5)
-    a = train(shape, weights, plan, *no_fields[:2])
-    b = train(left_out, weights, plan, *data[:2])
+    a = train(shape, weights, schedule, *no_fields[:2])
+    b = train(left_out, weights, schedule, *data[:2])
     np.testing.assert_array_equal(a.weights, b.weights)
 
 
@@ -106,16 +107,16 @@ def test_negative_controls_are_noticed(data):
     """The comparison is sharp: each small change of the inputs moves the probabilities."""
     training, validation, test = data
     shape = SHAPES["square root"]
-    weights, plan = start(shape, 515)
+    weights, schedule = start(shape, 515)
     settings_ = TrainingSettings(epochs=20)
-    reference = predict(train(shape, weights, plan, training, validation, settings_), test)
+    reference = predict(train(shape, weights, schedule, training, validation, settings_), test)
 
-    flipped = plan.kept_first.copy()
+    flipped = schedule.kept_first.copy()
     # a unit that is active, so that its mask matters: try the units of the first row in turn
     moved = 0.0
     for unit in range(shape.hidden[0]):
         flipped[0, 0, unit] ^= 1
-        other = dataclasses.replace(plan, kept_first=flipped.copy())
+        other = dataclasses.replace(schedule, kept_first=flipped.copy())
         flipped[0, 0, unit] ^= 1
         changed = train(shape, weights, other, training, validation, settings_)
         moved = max(moved, np.abs(predict(changed, test) - reference).max())
@@ -123,14 +124,14 @@ def test_negative_controls_are_noticed(data):
             break
     assert moved > 1e-6
 
-    swapped = plan.orders.copy()
+    swapped = schedule.orders.copy()
     swapped[0, [3, 400]] = swapped[0, [400, 3]]
-    other = dataclasses.replace(plan, orders=swapped)
+    other = dataclasses.replace(schedule, orders=swapped)
     changed = train(shape, weights, other, training, validation, settings_)
     assert np.abs(predict(changed, test) - reference).max() > 1e-6
 
     without = dataclasses.replace(settings_, weight_decay=0.0)
-    changed = train(shape, weights, plan, training, validation, without)
+    changed = train(shape, weights, schedule, training, validation, without)
     assert np.abs(predict(changed, test) - reference).max() > 1e-6
 
 
@@ -163,10 +164,10 @@ def test_bits_are_equal_in_a_fresh_process(fingerprints):
 def test_arguments_are_left_as_they_are_and_may_be_read_only(data):
     training, validation, _ = data
     shape = SHAPES["square root"]
-    weights, plan = start(shape, 515)
-    frozen = [weights, plan.orders, plan.kept_first, plan.kept_second]
+    weights, schedule = start(shape, 515)
+    frozen = [weights, schedule.orders, schedule.kept_first, schedule.kept_second]
     before = [array.copy() for array in frozen]
-    expected = train(shape, weights, plan, training, validation).weights
+    expected = train(shape, weights, schedule, training, validation).weights
     for array in frozen:
         array.flags.writeable = False
     compiled = len(network_kernel.fit.signatures)
@@ -175,7 +176,7 @@ def test_arguments_are_left_as_they_are_and_may_be_read_only(data):
         labels=training.labels.astype(bool),
     )  # fmt: skip
     np.testing.assert_array_equal(
-        train(shape, weights, plan, fortran, validation).weights, expected
+        train(shape, weights, schedule, fortran, validation).weights, expected
     )
     assert len(network_kernel.fit.signatures) == compiled
     for array, old in zip(frozen, before, strict=True):
@@ -186,11 +187,11 @@ def test_restore_best_keeps_the_weights_of_the_best_epoch(data):
     training, validation, _ = data
     shape = SHAPES["one-hot"]
     how = TrainingSettings(learning_rate=1e-2)
-    weights, plan = start(shape, 515)
-    trained = train(shape, weights, plan, training, validation, how)
+    weights, schedule = start(shape, 515)
+    trained = train(shape, weights, schedule, training, validation, how)
     assert trained.best_epoch < trained.epochs_run
     short = dataclasses.replace(how, epochs=trained.best_epoch, restore_best=False)
-    shorter = train(shape, weights, plan, training, validation, short)
+    shorter = train(shape, weights, schedule, training, validation, short)
     np.testing.assert_array_equal(trained.weights, shorter.weights)
     probability = predict(trained, validation)
     loss = -np.log(np.where(validation.labels == 1, probability, 1 - probability)).mean()
@@ -220,17 +221,17 @@ def test_initial_weights_have_the_stated_distributions():
     assert np.abs(layers.last).max() <= 1 / math.sqrt(32)
 
 
-def test_plan_is_random_as_stated():
-    plan = draw_plan(np.random.default_rng(0), 515, 50, (32, 8), 0.25)
-    assert plan.kept_first.shape == (50, 515, 32)
-    assert plan.kept_second.shape == (50, 515, 8)
-    for kept in (plan.kept_first, plan.kept_second):
+def test_the_schedule_is_random_as_stated():
+    schedule = draw_schedule(np.random.default_rng(0), 515, 50, (32, 8), 0.25)
+    assert schedule.kept_first.shape == (50, 515, 32)
+    assert schedule.kept_second.shape == (50, 515, 8)
+    for kept in (schedule.kept_first, schedule.kept_second):
         deviation = (kept.mean() - 0.75) * math.sqrt(kept.size / (0.75 * 0.25))
         assert abs(deviation) < 4
-    assert (plan.orders[0] != plan.orders[1]).any()
-    assert draw_plan(np.random.default_rng(0), 9, 2, (3, 2), 0.0).kept_first.all()
-    again = draw_plan(np.random.default_rng(0), 515, 50, (32, 8), 0.25)
-    np.testing.assert_array_equal(plan.kept_second, again.kept_second)
+    assert (schedule.orders[0] != schedule.orders[1]).any()
+    assert draw_schedule(np.random.default_rng(0), 9, 2, (3, 2), 0.0).kept_first.all()
+    again = draw_schedule(np.random.default_rng(0), 515, 50, (32, 8), 0.25)
+    np.testing.assert_array_equal(schedule.kept_second, again.kept_second)
 
 
 @settings(max_examples=25, deadline=None)
@@ -254,9 +255,9 @@ def test_any_shape_equals_the_plain_loop(fields, numeric, hidden, rows, batch, o
 
     how = TrainingSettings(epochs=3, batch=batch)
     training, validation = some(rows), some(5)
-    weights, plan = start(shape, rows, epochs=3)
-    trained = train(shape, weights, plan, training, validation, how)
-    plain = train_plain(shape, weights, plan, training, validation, how)
+    weights, schedule = start(shape, rows, epochs=3)
+    trained = train(shape, weights, schedule, training, validation, how)
+    plain = train_plain(shape, weights, schedule, training, validation, how)
     assert (trained.best_epoch, trained.epochs_run) == (plain.best_epoch, plain.epochs_run)
     np.testing.assert_allclose(
         predict(trained, validation), plain.predict(validation), rtol=0, atol=1e-10
@@ -281,23 +282,23 @@ def changed(rows: Rows, field: str, index, value) -> Rows:
         (lambda r: dataclasses.replace(r, codes=r.codes[:, 1:]), "9 fields"),
         (lambda r: dataclasses.replace(r, codes=r.codes[:0]), "9 fields"),
         (lambda r: dataclasses.replace(r, numbers=r.numbers[:, 1:]), r"not \(515, 5\)"),
-        (lambda r: Rows(r.codes[1:], r.numbers[1:], r.labels[1:]), "plan is for 515 rows"),
+        (lambda r: Rows(r.codes[1:], r.numbers[1:], r.labels[1:]), "schedule is for 515 rows"),
     ],
 )
 def test_wrong_rows_are_named(alter, message, data):
     shape = SHAPES["square root"]
-    weights, plan = start(shape, 515, epochs=50)
+    weights, schedule = start(shape, 515, epochs=50)
     with pytest.raises(ValueError, match=message):
-        train(shape, weights, plan, alter(data[0]), data[1])
+        train(shape, weights, schedule, alter(data[0]), data[1])
 
 
 def test_other_wrong_arguments(data):
     training, validation, test = data
     shape = SHAPES["square root"]
-    weights, plan = start(shape, 515)
+    weights, schedule = start(shape, 515)
 
-    def attempt(weights=weights, plan=plan, how=None, training=training):
-        return train(shape, weights, plan, training, validation, how)
+    def attempt(weights=weights, schedule=schedule, how=None, training=training):
+        return train(shape, weights, schedule, training, validation, how)
 
     with pytest.raises(TypeError, match="codes must be integers, got float64"):
         attempt(training=dataclasses.replace(training, codes=training.codes * 1.0))
@@ -305,12 +306,12 @@ def test_other_wrong_arguments(data):
         attempt(weights=weights[1:])
     with pytest.raises(ValueError, match="weight 7 is not finite"):
         attempt(weights=np.where(np.arange(weights.size) == 7, np.inf, weights))
-    with pytest.raises(ValueError, match="plan has 50 epochs, the settings ask for 51"):
+    with pytest.raises(ValueError, match="schedule has 50 epochs, the settings ask for 51"):
         attempt(how=TrainingSettings(epochs=51))
     with pytest.raises(ValueError, match=r"dropout is 0\.25, the settings' 0\.5"):
         attempt(how=TrainingSettings(dropout=0.5))
     with pytest.raises(ValueError, match=r"hidden units \(4, 3\)"):
-        attempt(plan=draw_plan(np.random.default_rng(0), 515, 50, (4, 3), 0.25))
+        attempt(schedule=draw_schedule(np.random.default_rng(0), 515, 50, (4, 3), 0.25))
     with pytest.raises(FloatingPointError, match="diverged"):
         attempt(how=TrainingSettings(learning_rate=1e200))
     with pytest.raises(ValueError, match="given rows: code 9"):
@@ -319,21 +320,21 @@ def test_other_wrong_arguments(data):
         split_weights(shape, weights[1:])
 
 
-def test_wrong_plans_shapes_and_settings():
-    plan = draw_plan(np.random.default_rng(0), 9, 2, (3, 2), 0.25)
-    orders = plan.orders.copy()
+def test_wrong_schedules_shapes_and_settings():
+    schedule = draw_schedule(np.random.default_rng(0), 9, 2, (3, 2), 0.25)
+    orders = schedule.orders.copy()
     orders[1, 0] = orders[1, 1]
     with pytest.raises(ValueError, match=r"order 1 is not a permutation of 0\.\.8"):
-        dataclasses.replace(plan, orders=orders)
+        dataclasses.replace(schedule, orders=orders)
     with pytest.raises(ValueError, match=r"order 0 is not a permutation"):
-        dataclasses.replace(plan, orders=plan.orders + 1)
+        dataclasses.replace(schedule, orders=schedule.orders + 1)
     with pytest.raises(ValueError, match="masks must be uint8"):
-        dataclasses.replace(plan, kept_first=plan.kept_first * 2)
+        dataclasses.replace(schedule, kept_first=schedule.kept_first * 2)
     with pytest.raises(ValueError, match="masks must be uint8"):
-        dataclasses.replace(plan, kept_second=plan.kept_second[:1])
+        dataclasses.replace(schedule, kept_second=schedule.kept_second[:1])
     for dropout in (-0.1, 1.0, math.nan):
         with pytest.raises(ValueError, match="dropout must lie in"):
-            draw_plan(np.random.default_rng(0), 9, 2, (3, 2), dropout)
+            draw_schedule(np.random.default_rng(0), 9, 2, (3, 2), dropout)
     for arguments, message in (
         (((3, 4), (1,), 2), "dimensions: 1 for 2 cardinalities"),
         (((3, 0), (1, 1), 2), "cardinalities: 0 for field 1, at least 1"),
@@ -359,12 +360,8 @@ def test_wrong_plans_shapes_and_settings():
             TrainingSettings(**wrong)
 
 
-@pytest.mark.parametrize("name", ["with 0 and 1", "one-hot"])
-def test_the_ordinary_loop_is_timed(name, data):
-    how = TrainingSettings(epochs=1)
-    rng = np.random.default_rng(0)
-    wall, cpu = seconds_per_epoch(SHAPES[name], data[0], settings=how, epochs=1, rng=rng)
-    assert wall > 0
-    assert cpu > 0
-    with pytest.raises(ValueError, match="epochs must be at least 1, got 0"):
-        seconds_per_epoch(SHAPES[name], data[0], settings=how, epochs=0, rng=rng)
+def test_the_ordinary_loop_is_timed(data):
+    shapes = [SHAPES["with 0 and 1"], SHAPES["one-hot"]]
+    times = time_in_turns(shapes, data[0], TrainingSettings(), 2)
+    assert len(times) == 2
+    assert np.min(times) > 0

@@ -9,7 +9,7 @@ from embedalloc.streams import stream
 from embedalloc.study import exp3, exp3_sample
 from embedalloc.study.multiverse import regret as exp3_regret
 from embedalloc.study.multiverse import regret_table
-from tests.study.test_experiments import CONFIG, EXP3_SMALL
+from tests.study.test_experiments import CONFIG, EXP3_SMALL, small_cell
 
 SIZES = [5, 7, 9]
 
@@ -32,9 +32,7 @@ def test_the_risk_of_every_allocation_is_that_of_evaluating_it_alone(replication
 
 def test_the_oracle_equals_a_naive_loop():
     budgets = [21, 33, 47, 80, 500]
-    frame = exp3_regret.simulate(
-        EXP3_SMALL, seed=4, observations=60, budgets=budgets, first=0, last=2
-    )
+    frame = exp3_regret.simulate(small_cell(seed=4, budgets=budgets, last=2))
     exp3_regret.REGRET.check(frame, "regret")
     for replication, budget in itertools.product(range(2), budgets):
         best, least = None, np.inf
@@ -45,17 +43,16 @@ def test_the_oracle_equals_a_naive_loop():
             if risk < least:
                 best, least = dimensions, risk
         rows = frame[(frame["replication"] == replication) & (frame["budget"] == budget)]
-        assert set(map(tuple, rows["oracle_dimensions"])) == {best}
+        assert set(rows["oracle_dimensions"]) == {best}
         assert rows["oracle_risk"].iloc[0] == pytest.approx(least, rel=1e-4)
-        costs = np.array(rows["dimensions"].tolist()) @ SIZES
+        costs = np.stack(rows["dimensions"]) @ SIZES
         assert (costs <= budget).all()
 
 
 def test_rules_of_the_experiment_choose_what_they_choose_there():
-    settings = CONFIG["exp3"]
-    keywords = {"seed": 1, "observations": 500, "budgets": [400, 1000], "first": 0, "last": 3}
-    regret = exp3_regret.simulate(settings, **keywords)
-    performance, _ = exp3.simulate(settings, **keywords)
+    cell = CONFIG.exp3.cell(1, 500, range(3), [400, 1000])
+    regret = exp3_regret.simulate(cell)
+    performance = exp3.simulate(cell)
     names = performance["allocation_rule"].where(
         (performance["allocation_rule"] == "proposed") | (performance["leftover"] == "floored"),
         performance["allocation_rule"] + "_spent",
@@ -64,8 +61,7 @@ def test_rules_of_the_experiment_choose_what_they_choose_there():
         regret, on=["replication", "budget", "allocation_rule"], suffixes=("", "_regret")
     )
     assert len(both) == 3 * 2 * 7
-    written = both["dimensions_regret"].map(lambda chosen: "-".join(map(str, chosen)))
-    assert (both["dimensions"] == written).all()
+    assert (both["dimensions"] == both["dimensions_regret"]).all()
     np.testing.assert_allclose(both["risk"], both["risk_regret"], rtol=1e-5)
 
 
@@ -86,7 +82,7 @@ def test_rules_beyond_the_paper_by_their_formulas():
             sample.scores, sample.inverse_counts, SIZES, dimensions, strict=True
         ):
             for k in range(d, score.shape[1]):
-                signal = max((score[:, k] ** 2).sum() - settings["noise"] ** 2 * inverse, 0.0)
+                signal = max((score[:, k] ** 2).sum() - settings.noise**2 * inverse, 0.0)
                 total += weights[start + k] ** 2 * signal / n
             start += score.shape[1]
         return total
@@ -102,9 +98,7 @@ def test_rules_beyond_the_paper_by_their_formulas():
 
 
 def test_intervals_are_paired_over_replications():
-    frame = exp3_regret.simulate(
-        EXP3_SMALL, seed=4, observations=60, budgets=[33, 60], first=0, last=5
-    )
+    frame = exp3_regret.simulate(small_cell(seed=4, budgets=[33, 60], last=5))
     gains = regret_table.mean_gain(frame, "observations")
     rule = "response_aware"
     wide = frame.groupby(["replication", "allocation_rule"])["excess"].mean().unstack()

@@ -11,9 +11,8 @@ from PIL import Image
 
 from embedalloc.study.claims.verdicts import CLAIMS
 from embedalloc.study.page import readme
-from embedalloc.study.workflow.cells import claims_cell
 from embedalloc.study.workflow.tables import digest_of, provenance_of, read_table
-from tests.places import ROOT, read_config
+from tests.places import ROOT, read_settings
 
 README = (ROOT / "README.md").read_text()
 
@@ -41,7 +40,7 @@ def test_verdicts_belong_to_this_configuration_and_ledger():
 
 def test_verdicts_and_pictures_are_those_of_the_results():
     results = ROOT / "results/claims.parquet"
-    cell = claims_cell(read_config())
+    cell = read_settings().claims_cell().plain()
     if not results.exists() or provenance_of(results, CLAIMS)["config_digest"] != digest_of(cell):
         pytest.skip("no results of the default configuration here; `make readme` makes them")
     claims = read_table(results, CLAIMS)

@@ -10,6 +10,8 @@ from embedalloc.study.page.render import slug
 from tests.oracles.report_like import claims_frame, write_multiverse, write_report
 from tests.study.page.chromium import chromium, find
 
+pytestmark = pytest.mark.slow  # starts a browser
+
 CLAIMS = claims_frame().drop_duplicates("claim")
 VISIBLE = "[...document.querySelectorAll('details.claim')].filter((c) => c.checkVisibility())"
 OPEN_ALL = "document.querySelectorAll('details').forEach((d) => { d.open = true; })"

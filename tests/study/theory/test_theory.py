@@ -5,23 +5,24 @@ import itertools
 import numpy as np
 import pytest
 
-import embedalloc
 from embedalloc.streams import stream
+from embedalloc.study.settings.common import Cell
 from embedalloc.study.theory import proposition2 as theory_approximation
 from embedalloc.study.theory import theorem1 as theory_alternating
 from embedalloc.study.theory import theorem2 as theory_generalisation
 from embedalloc.study.theory import theorem3 as theory_allocation
 from embedalloc.study.theory.linear import Penalties, gradient, objective
-from embedalloc.study.workflow.cells import theory_cell
-from tests.places import read_config
+from tests.places import read_settings
 
-CONFIG = read_config()
+CONFIG = read_settings()
+SEED = CONFIG.seed
 
 
 def cell(part, **changes):
     """Return the default cell of one figure with some settings changed."""
-    whole = theory_cell(CONFIG, part)
-    return whole | {"settings": whole["settings"] | changes}
+    allocation = CONFIG.allocation_cell().settings
+    block = allocation if part == "allocation" else getattr(CONFIG.theory, part)
+    return Cell(settings=block.model_copy(update=changes), seed=SEED)
 
 
 # ------------------------------------------------------------------ Proposition 2
@@ -29,7 +30,7 @@ def cell(part, **changes):
 
 @pytest.fixture(scope="module")
 def errors():
-    frame = theory_approximation.simulate(**cell("approximation", replications=5))
+    frame = theory_approximation.simulate(cell("approximation", replications=5))
     theory_approximation.ERRORS.check(frame, "errors")
     return frame
 
@@ -61,7 +62,7 @@ def test_errors_at_zero_and_of_truncation_against_the_definition():
 
 
 def test_more_replications_keep_the_first_ones(errors):
-    longer = theory_approximation.simulate(**cell("approximation", replications=6))
+    longer = theory_approximation.simulate(cell("approximation", replications=6))
     first = longer[longer["replication"] < 5].reset_index(drop=True)
     np.testing.assert_array_equal(first["exact"], errors["exact"])
 
@@ -71,7 +72,7 @@ def test_more_replications_keep_the_first_ones(errors):
 
 @pytest.fixture(scope="module")
 def alternating():
-    paths, runs = theory_alternating.simulate(**cell("alternating", starts=2, rounds=60))
+    paths, runs = theory_alternating.simulate(cell("alternating", starts=2, rounds=60))
     theory_alternating.PATHS.check(paths, "paths")
     theory_alternating.RUNS.check(runs, "runs")
     return paths, runs
@@ -100,7 +101,7 @@ def test_the_best_value_is_a_global_minimum_and_the_zero_start_is_not(alternatin
 @pytest.mark.parametrize("loss", theory_alternating.LOSSES)
 def test_paths_begin_at_the_objective_and_gradient_of_the_start(alternating, loss):
     paths, _ = alternating
-    settings, seed = cell("alternating")["settings"], CONFIG["seed"]
+    settings, seed = cell("alternating").settings, SEED
     rng = stream(seed, "theory", "alternating", "sample")
     sample = theory_alternating.draw_sample(settings, loss, rng)
     start = theory_alternating.draw_start(settings, seed, 2)
@@ -119,7 +120,7 @@ GRID = {"cardinalities": [4, 8], "dimensions": [1, 3], "observations": [200, 800
 
 @pytest.fixture(scope="module")
 def generalisation():
-    gaps, scaling = theory_generalisation.simulate(**cell("generalisation", replications=8, **GRID))
+    gaps, scaling = theory_generalisation.simulate(cell("generalisation", replications=8, **GRID))
     theory_generalisation.GAPS.check(gaps, "gaps")
     theory_generalisation.SCALING.check(scaling, "scaling")
     return gaps, scaling
@@ -146,8 +147,8 @@ def test_gaps_follow_categories_over_rows_and_not_the_dimension(generalisation):
 
 def test_a_cell_does_not_depend_on_the_rest_of_the_grid(generalisation):
     gaps, _ = generalisation
-    settings = cell("generalisation", dimensions=[3])["settings"]
-    rows = theory_generalisation.gap_rows(settings, CONFIG["seed"], 8, 800, 5)
+    settings = cell("generalisation", dimensions=[3]).settings
+    rows = theory_generalisation.gap_rows(settings, SEED, 8, 800, 5)
     place = {"cardinality": 8, "observations": 800, "dimension": 3, "replication": 5}
     same = gaps[(gaps[list(place)] == list(place.values())).all(axis=1)]
     assert same["gap"].tolist() == [row["gap"] for row in rows]
@@ -169,11 +170,8 @@ def test_mean_gaps_agree_with_least_squares_on_dummy_variables():
         test = (new_truth + new_noise - design(fresh) @ solution) ** 2 - new_noise**2
         train = (truth + noise - design(codes) @ solution) ** 2 - noise**2
         gaps.append(test.mean() - train.mean())
-    settings = cell("generalisation", dimensions=[2])["settings"]
-    ours = [
-        theory_generalisation.gap_rows(settings, CONFIG["seed"], 6, 300, r)[0]["gap"]
-        for r in range(100)
-    ]
+    settings = cell("generalisation", dimensions=[2]).settings
+    ours = [theory_generalisation.gap_rows(settings, SEED, 6, 300, r)[0]["gap"] for r in range(100)]
     error = np.sqrt(np.var(gaps) / len(gaps) + np.var(ours) / len(ours))
     assert abs(np.mean(gaps) - np.mean(ours)) < 4 * error
     assert np.mean(ours) == pytest.approx(2 * 11 / 300, rel=0.15)
@@ -184,8 +182,14 @@ def test_mean_gaps_agree_with_least_squares_on_dummy_variables():
 
 @pytest.fixture(scope="module")
 def allocation():
-    chosen = cell("allocation", predictor_counts=[2, 3], instances=12, budget_ratios=[1.5, 4])
-    solved, instances = theory_allocation.simulate(**chosen | {"budgets": [300, 345, 800, 3000]})
+    chosen = cell(
+        "allocation",
+        predictor_counts=[2, 3],
+        instances=12,
+        budget_ratios=[1.5, 4],
+        budgets=[300, 345, 800, 3000],
+    )
+    solved, instances = theory_allocation.simulate(chosen)
     theory_allocation.BUDGETS.check(solved, "budgets")
     theory_allocation.INSTANCES.check(instances, "instances")
     return solved, instances
@@ -205,13 +209,13 @@ def listed_optimum(a, sizes, caps, budget):
 
 def test_the_optimum_is_that_of_listing_everything(allocation):
     solved, instances = allocation
-    settings = cell("allocation")["settings"]
+    settings = cell("allocation").settings
     a = theory_allocation.population_coefficients(settings)
     for budget, rows in solved[solved["solution"] == "optimum"].groupby("budget"):
         listed = listed_optimum(a, [30, 90, 180], [20] * 3, budget)
         assert rows["objective"].iloc[0] == pytest.approx(listed, rel=1e-12)
     for row in instances.itertuples():
-        rng = stream(CONFIG["seed"], "theory", "allocation", row.predictors, row.instance)
+        rng = stream(SEED, "theory", "allocation", row.predictors, row.instance)
         a, sizes = theory_allocation.draw_instance(settings, row.predictors, rng)
         caps = [row.budget] * row.predictors
         assert row.optimum == pytest.approx(listed_optimum(a, sizes, caps, row.budget), rel=1e-12)
@@ -246,15 +250,10 @@ def test_the_closed_form_spends_the_budget_and_the_others_keep_it(allocation):
 
 
 def test_the_cell_holds_experiment_3_s_budgets_and_little_else():
-    whole = theory_cell(CONFIG, "allocation")
-    assert set(CONFIG["exp3"]["budgets"]) <= set(whole["budgets"])
-    assert (min(whole["budgets"]), max(whole["budgets"])) == (300, 3000)
-    assert set(whole["settings"]) == {
+    whole = CONFIG.allocation_cell().settings
+    assert set(CONFIG.exp3.budgets) <= set(whole.budgets)
+    assert (min(whole.budgets), max(whole.budgets)) == (300, 3000)
+    assert set(whole.plain()) == {
         "predictor_counts", "budget_ratios", "cardinality_range", "coefficient_range",
-        "instances", "predictors", "coefficient_fit",
+        "instances", "predictors", "coefficient_fit", "budgets",
     }  # fmt: skip
-
-
-def test_every_name_of_the_package_can_be_imported():
-    for name in embedalloc.__all__:
-        assert getattr(embedalloc, name) is not None

@@ -1,16 +1,17 @@
 """A wrong configuration stops before any job, with the key, the value and what is allowed."""
 
 import copy
+import typing
 
 import pytest
-import yaml
 
+from embedalloc.study.settings import theory
+from embedalloc.study.settings.common import Settings
+from embedalloc.study.settings.configuration import Configuration, read_configuration
+from embedalloc.study.settings.words import ConfigError
 from embedalloc.study.theory import generalisation
-from embedalloc.study.workflow import config as config_module
-from embedalloc.study.workflow.config import ConfigError, check_config
 from tests.places import ROOT, read_config
 
-SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 CONFIG = read_config()
 
 
@@ -26,7 +27,7 @@ def changed(path, value):
 
 
 def test_the_default_configuration_is_valid():
-    check_config(CONFIG, SCHEMA)
+    read_configuration(CONFIG)
 
 
 @pytest.mark.parametrize(
@@ -138,49 +139,69 @@ def test_the_default_configuration_is_valid():
 )
 def test_wrong_values_are_named(path, value, message):
     with pytest.raises(ConfigError) as caught:
-        check_config(changed(path, value), SCHEMA)
+        read_configuration(changed(path, value))
     assert message in str(caught.value)
 
 
 @pytest.mark.parametrize("place", ["/data/heart", "workflow/../data", "...", "..data/x"])
 def test_data_may_lie_anywhere_by_intent(place):
-    check_config(changed(("heart", "data"), place), SCHEMA)
+    read_configuration(changed(("heart", "data"), place))
 
 
 def test_the_limit_on_combinations_is_the_library_s():
-    assert config_module.MAX_COMBINATIONS == generalisation.MAX_COMBINATIONS
+    assert theory.MAX_COMBINATIONS == generalisation.MAX_COMBINATIONS
 
 
 def test_a_missing_key_is_named():
     config = copy.deepcopy(CONFIG)
     del config["exp3"]["ridge"]
     with pytest.raises(ConfigError, match="exp3: 'ridge' is a required property"):
-        check_config(config, SCHEMA)
+        read_configuration(config)
 
 
 def test_all_mistakes_are_listed_at_once():
     config = changed(("exp1", "noise"), -1)
     config["exp3"]["noise"] = "loud"
     with pytest.raises(ConfigError, match=r"exp1\.noise: -1(.|\n)*exp3\.noise: 'loud'"):
-        check_config(config, SCHEMA)
+        read_configuration(config)
 
 
-def walk(schema, defs):
-    schema = defs[schema["$ref"].rsplit("/", 1)[1]] if "$ref" in schema else schema
-    yield schema
-    for child in schema.get("properties", {}).values():
-        yield from walk(child, defs)
-    for key in ("items", "additionalProperties"):
-        if isinstance(schema.get(key), dict):
-            yield from walk(schema[key], defs)
+def walk(block, place=""):
+    """Every key with its description, and whether the block that holds it refuses others."""
+    for key, field in block.model_fields.items():
+        inside = [kind for kind in kinds_in(field.annotation) if issubclass(kind, Settings)]
+        sentence = field.description or (inside and inside[0].__doc__)
+        yield f"{place}.{key}", sentence, block.model_config["extra"]
+        for kind in inside:
+            yield from walk(kind, f"{place}.{key}")
 
 
-def test_the_schema_describes_every_key_and_refuses_unknown_ones():
-    schema = yaml.safe_load(SCHEMA.read_text())
-    for node in walk(schema, schema["$defs"]):
-        assert node.get("description"), node
-        if "properties" in node:
-            assert node["additionalProperties"] is False
+def kinds_in(annotation):
+    """The classes that an annotation is made of."""
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return [annotation]
+    return [kind for each in typing.get_args(annotation) for kind in kinds_in(each)]
+
+
+def test_every_key_is_described_and_unknown_ones_are_refused():
+    keys = list(walk(Configuration))
+    assert len(keys) > 150
+    for key, sentence, extra in keys:
+        assert sentence, key
+        assert extra == "forbid", key
+
+
+def test_a_number_may_be_written_without_a_point():
+    assert read_configuration(changed(("exp2", "noise"), 1)) == read_configuration(CONFIG)
+
+
+def test_the_order_of_keys_does_not_count():
+    turned = {key: CONFIG[key] for key in reversed(CONFIG)}
+    turned["exp1"] = {key: CONFIG["exp1"][key] for key in reversed(CONFIG["exp1"])}
+    designs = CONFIG["exp1"]["designs"]
+    turned["exp1"]["designs"] = {key: designs[key] for key in sorted(designs)}
+    assert repr(read_configuration(turned).plain()) == repr(read_configuration(CONFIG).plain())
+    assert list(read_configuration(turned).exp1.designs) == list(designs)
 
 
 def test_every_line_of_the_configuration_is_commented():

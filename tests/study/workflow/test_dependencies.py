@@ -44,6 +44,7 @@ for script in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow  # imports every script
 def test_equal_to_what_python_really_loads():
     """The list read from the text holds exactly the package files that the imports load."""
     scripts = sorted(str(path) for path in (ROOT / "scripts").glob("*.py"))

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from embedalloc.study.workflow.cells import exp1_designs, in_order
-from embedalloc.study.workflow.config import ConfigError
+from embedalloc.study.settings.exp1 import Exp1Designs
+from embedalloc.study.settings.words import ConfigError
 from embedalloc.study.workflow.start import check_folder
 
 RUN = """
@@ -84,20 +84,13 @@ def test_places_for_results_are_checked(tmp_path, monkeypatch):
         check_folder(tmp_path)
 
 
-def test_the_order_of_keys_does_not_count():
-    one = {"b": [{"y": 1, "x": 2}], "a": {"d": 1, "c": 2}}
-    other = {"a": {"c": 2, "d": 1}, "b": [{"x": 2, "y": 1}]}
-    assert repr(in_order(one)) == repr(in_order(other))
-    assert in_order(one) == one
-
-
 def test_designs_stand_in_the_order_of_the_paper():
     laws = {
-        "exponential": {"decay": "exponential", "rate": 0.5},
-        "polynomial_fast": {"decay": "polynomial", "rate": 1.5},
-        "polynomial_slow": {"decay": "polynomial", "rate": 1.0},
+        "exponential": {"decay": "exponential", "rate": 0.5, "scale": 1.0},
+        "polynomial_fast": {"decay": "polynomial", "rate": 1.5, "scale": 1.0},
+        "polynomial_slow": {"decay": "polynomial", "rate": 1.0, "scale": 1.0},
     }
     ordered = ["polynomial_slow", "polynomial_fast", "exponential"]
     for names in (laws, reversed(laws)):
         block = {"designs": {name: laws[name] for name in names}}
-        assert list(exp1_designs(block)) == ordered
+        assert list(Exp1Designs.model_validate(block).designs) == ordered

@@ -19,6 +19,7 @@ from embedalloc.study.claims.finding import (
     undecidable,
     worst,
 )
+from embedalloc.study.settings.common import Spectrum
 
 _ERRORS = {"population": "population_tail", "estimated": "reconstruction_error"}
 _PREDICTIONS = {"refit": "predictive_error_refit", "known": "predictive_error_known"}
@@ -28,7 +29,7 @@ def exp1_findings(
     profiles: pd.DataFrame,
     fits: pd.DataFrame,
     *,
-    designs: Mapping[str, Mapping[str, Any]],
+    designs: Mapping[str, Spectrum],
     bootstrap: Bootstrap,
 ) -> dict[str, dict[str, Finding]]:
     """Return the findings of every claim on Experiment 1, by claim and reading.
@@ -48,7 +49,7 @@ def exp1_findings(
     }
     tail = curves["empirical_tail"]
     gaps = {reading: _pair(tail, curves[column]) for reading, column in _ERRORS.items()}
-    exponential = [name for name, law in designs.items() if law["decay"] == "exponential"]
+    exponential = [name for name, law in designs.items() if law.decay == "exponential"]
     r_squared: Samples = {
         design: rows[["r_squared"]].to_numpy() for design, rows in fits.groupby("design")
     }

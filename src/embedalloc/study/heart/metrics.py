@@ -7,19 +7,17 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats, Ints
-from embedalloc.study.heart.splits import NETWORKS, SEARCHED, logloss
+from embedalloc.study.heart.networks import DIMENSIONS, NETWORKS, SEARCHED, SPLIT, logloss
 from embedalloc.study.heart.table1 import MODELS
 from embedalloc.study.workflow.tables import Column, Contract
-
-_SPLIT = Column("integer", "split of the patients", low=0)
 
 SCORES = Contract(
     "heart_scores",
     {
-        "split": _SPLIT,
+        "split": SPLIT,
         "model": Column("text", "row of Table 1", values=MODELS),
         "budget": Column("integer", "budget of the network, 0 without one", low=0),
-        "dimensions": Column("text", "d_1-d_2-…, or one-hot"),
+        "dimensions": DIMENSIONS,
         "accuracy": Column("number", "at threshold 1/2", low=0, high=1),
         "f1": Column("number", "at threshold 1/2", low=0, high=1),
         "precision": Column("number", "at threshold 1/2", low=0, high=1),
@@ -36,7 +34,7 @@ SCORES = Contract(
 LOSSES = Contract(
     "heart_losses",
     {
-        "split": _SPLIT,
+        "split": SPLIT,
         "network": Column("text", "who chose the dimensions", values=NETWORKS),
         "budget": Column("integer", "candidate budget, 0 without one", low=0),
         "restart": Column("integer", "restart", low=0),

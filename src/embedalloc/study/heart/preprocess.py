@@ -1,10 +1,11 @@
 """Splitting the patients and preparing them, with everything learned on training rows only."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 
 from embedalloc.arrays import Floats, Ints
 from embedalloc.study.heart.patients import CATEGORICAL, NUMERIC
@@ -12,62 +13,41 @@ from embedalloc.study.heart.patients import CATEGORICAL, NUMERIC
 RowNumbers = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
 class Preprocessor:
-    """What the training rows taught: levels, most frequent levels, medians, means and spreads.
+    """What the training rows teach: most frequent levels and codes, medians, means and spreads.
 
     A level that the training rows do not have gets the one code reserved for unseen levels, the
     last of its predictor.
     """
 
-    levels: tuple[Floats, ...]
-    most_frequent: Floats
-    medians: Floats
-    means: Floats
-    spreads: Floats
+    def __init__(self, training: pd.DataFrame) -> None:
+        impute = SimpleImputer(strategy="most_frequent")
+        encode = OrdinalEncoder(
+            dtype=np.int64, handle_unknown="use_encoded_value", unknown_value=-1
+        )
+        self._encoder = make_pipeline(impute, encode).fit(_values(training, CATEGORICAL))
+        self._levels = np.array([len(levels) for levels in encode.categories_])
+        scale = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+        self._scaler = scale.fit(_values(training, NUMERIC))
 
     @property
     def cardinalities(self) -> tuple[int, ...]:
         """Codes per categorical predictor, the reserved one included."""
-        return tuple(len(levels) + 1 for levels in self.levels)
+        return tuple((self._levels + 1).tolist())
 
     def codes(self, frame: pd.DataFrame) -> Ints:
         """Return the codes of the categorical predictors, one column each."""
-        raw = frame[list(CATEGORICAL)].to_numpy(np.float64)
-        filled = np.where(np.isnan(raw), self.most_frequent, raw)
-        columns = []
-        for values, levels in zip(filled.T, self.levels, strict=True):
-            place = np.searchsorted(levels, values)
-            known = levels[np.minimum(place, len(levels) - 1)] == values
-            columns.append(np.where(known, place, len(levels)))
-        return np.column_stack(columns).astype(np.int64)
+        codes = self._encoder.transform(_values(frame, CATEGORICAL))
+        return np.where(codes < 0, self._levels, codes)
 
     def numbers(self, frame: pd.DataFrame) -> Floats:
         """Return the numeric predictors, imputed and standardised."""
-        raw = frame[list(NUMERIC)].to_numpy(np.float64)
-        filled = np.where(np.isnan(raw), self.medians, raw)
-        return (filled - self.means) / self.spreads
+        numbers: Floats = self._scaler.transform(_values(frame, NUMERIC))
+        return numbers
 
 
-def fit_preprocessor(training: pd.DataFrame) -> Preprocessor:
-    """Learn from training rows: most frequent level, median, then mean and spread."""
-    levels, most_frequent = [], []
-    for name in CATEGORICAL:
-        present = training[name].dropna().to_numpy(np.float64)
-        values, counts = np.unique(present, return_counts=True)
-        levels.append(values)
-        most_frequent.append(values[np.argmax(counts)])
-    raw = training[list(NUMERIC)].to_numpy(np.float64)
-    medians = np.nanmedian(raw, axis=0)
-    filled = np.where(np.isnan(raw), medians, raw)
-    spreads = filled.std(axis=0)
-    return Preprocessor(
-        tuple(levels),
-        np.array(most_frequent),
-        medians,
-        filled.mean(axis=0),
-        np.where(spreads > 0, spreads, 1.0),
-    )
+def _values(frame: pd.DataFrame, names: tuple[str, ...]) -> Floats:
+    return frame[list(names)].to_numpy(np.float64)
 
 
 def stratified_split(

@@ -96,7 +96,7 @@ TIMES = Contract(
     "heart_times",
     {
         "model": Column("text", "row of Table 1", values=MODELS),
-        "dimensions": Column("text", "d_1-d_2-…, or one-hot"),
+        "dimensions": Column("integers", "of the predictors, none for one-hot inputs", low=1),
         SECONDS: Column("number", "wall-clock seconds of the plain loop", low=0),
         "cpu_seconds_per_epoch": Column("number", "CPU seconds of the plain loop", low=0),
     },

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from embedalloc.study.heart.networks import square_root_dimensions
 from embedalloc.study.heart.paired import rows_judged
-from embedalloc.study.heart.splits import square_root_dimensions
 from embedalloc.study.heart.table1 import (
     METRIC_LABELS,
     METRICS,

@@ -14,8 +14,15 @@ from embedalloc.study.heart.metrics import score
 from embedalloc.study.heart.paired import compare, rows_judged, split_differences
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
-from embedalloc.study.multiverse.space import Point, Space, decide_point, until_settled
-from embedalloc.study.workflow.cells import heart_cell
+from embedalloc.study.multiverse.space import (
+    Point,
+    PointsCell,
+    Space,
+    decide_point,
+    until_settled,
+)
+from embedalloc.study.settings.common import share_of_job
+from embedalloc.study.settings.heart import HeartCell, HeartChoices
 
 Findings = dict[str, dict[str, Finding]]
 #: Resamples of the splits that show how steady an outcome is.
@@ -23,52 +30,32 @@ RESAMPLES = 100
 
 
 def run_heart_points(
-    space: Space,
-    chosen: Sequence[Point],
-    claims: Mapping[str, Claim],
-    data: str | Path,
-    *,
-    block: Mapping[str, Any],
-    **size: int,
+    space: Space, cell: PointsCell[HeartChoices], claims: Mapping[str, Claim], data: str | Path
 ) -> pd.DataFrame:
-    """Return the outcomes of some points of the heart-disease study; see `run_heart_point`."""
-    rows = [run_heart_point(space, point, claims, data, block=block, **size) for point in chosen]
+    """Return the outcomes of some points of the heart-disease study, by the ledger's claims by id.
+
+    The files of the study are as in `embedalloc.study.heart.patients.read_patients`.
+    """
+    rows = [_point_rows(space, point, cell, claims, data) for point in cell.points]
     return pd.DataFrame([row for each in rows for row in each])
 
 
-def run_heart_point(
+def _point_rows(
     space: Space,
     point: Point,
+    cell: PointsCell[HeartChoices],
     claims: Mapping[str, Claim],
     data: str | Path,
-    *,
-    block: Mapping[str, Any],
-    splits: int,
-    at_most: int,
 ) -> list[dict[str, Any]]:
-    """Return the outcome rows of one point.
-
-    Parameters
-    ----------
-    space, point, claims
-        Open choices, the point to run, and the ledger's claims by id.
-    data
-        The heart-disease files, as in `embedalloc.study.heart.patients.read_patients`.
-    block
-        The study's block of the configuration.
-    splits, at_most
-        Splits of the patients for a point at first, and the most that it may take to settle; see
-        `Point.most`.
-    """
-    most = point.most(splits, at_most)
-    size = {"splits": most, "splits_per_job": splits}
-    heart = space.block(block, point.setting) | size
-    zeros = heart["cholesterol_zero_is_missing"]
+    splits, most = cell.replications, point.most(cell.replications, cell.at_most)
+    heart = space.block(cell.settings, point.setting)
+    zeros = heart.cholesterol_zero_is_missing
     patients = read_patients(data, cholesterol_zero_is_missing=zeros)
     readings = space.readings(point.setting)
 
     def simulate(part: int) -> tuple[pd.DataFrame, ...]:
-        return score_splits(patients, {"seed": point.seed, "heart": heart}, part, readings)
+        block = heart.cell(point.seed, share_of_job(part, most, splits))
+        return score_splits(patients, block, readings)
 
     def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
         found, *again = resampled_findings(*tables, seed=point.seed)
@@ -89,7 +76,7 @@ def share_of_same_outcomes(claim: Claim, finding: Finding, others: Sequence[Find
 
 
 def score_splits(
-    patients: pd.DataFrame, config: Mapping[str, Any], part: int, readings: Sequence[str]
+    patients: pd.DataFrame, cell: HeartCell, readings: Sequence[str]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the scores of the models that the readings look at, and their splits.
 
@@ -98,7 +85,7 @@ def score_splits(
     heuristic = "cardinality_per_dimension" if "per_dimension" in readings else "cardinality"
     rivals = next(rivals for tries, rivals in RIVALS.items() if tries in readings)
     models = ["proposed", *(heuristic if each == "cardinality" else each for each in rivals)]
-    trained, splits, _ = run_splits(patients, **heart_cell(config, part), models=models)
+    trained, splits, _ = run_splits(patients, cell, models=models)
     scores, _ = score(trained, splits, patients, models)
     return scores.assign(model=scores["model"].replace(heuristic, "cardinality")), splits
 

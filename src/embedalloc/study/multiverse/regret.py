@@ -6,7 +6,7 @@ among those that it can pay. Rules look up their own allocation in the same list
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,10 @@ from embedalloc.study.exp3 import (
     blind_allocations,
     budget_problem,
     informed_allocations,
-    predictor_rows,
+    know,
 )
 from embedalloc.study.exp3_sample import Replication, draw_replication
+from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
 from embedalloc.study.workflow.tables import Column, Contract
 
 #: The paper's four rules, its rivals with the leftover spent, then rules beyond the paper.
@@ -51,9 +52,9 @@ REGRET = Contract(
         "replication": Column("integer", "Monte Carlo replication", low=0),
         "budget": Column("integer", "total embedding parameters B", low=1),
         "allocation_rule": Column("text", "who chose the dimensions", values=RULES),
-        "dimensions": Column("integers", "d_j, in the order of the predictors", low=1),
+        "dimensions": Column("integers", "of the predictors, in their order", low=1),
         "risk": Column("number", "expected squared error, read-out refitted", low=0),
-        "oracle_dimensions": Column("integers", "allocation with the least risk", low=1),
+        "oracle_dimensions": Column("integers", "those with the least risk at this budget", low=1),
         "oracle_risk": Column("number", "its expected squared error", low=0),
         "excess": Column("number", "risk over the oracle's, minus 1", low=0),
     },
@@ -61,23 +62,16 @@ REGRET = Contract(
 )
 
 
-def simulate(
-    settings: Mapping[str, Any],
-    *,
-    seed: int,
-    observations: int,
-    budgets: Sequence[int],
-    first: int,
-    last: int,
-) -> pd.DataFrame:
+def simulate(cell: Exp3Cell) -> pd.DataFrame:
     """Return one row per replication, budget and rule, on the draws of Experiment 3 itself."""
-    problems = [budget_problem(settings, budget) for budget in budgets]
+    settings, observations = cell.settings, cell.observations
+    problems = [budget_problem(settings, budget) for budget in cell.budgets]
     blind = [blind_allocations(problem) for problem in problems]
     frames = []
-    for replication in range(first, last):
-        rng = stream(seed, "exp3", observations, replication)
+    for replication in range(cell.first, cell.last):
+        rng = stream(cell.seed, "exp3", observations, replication)
         drawn = draw_replication(settings, observations, rng)
-        allocations, risks = all_risks(drawn, settings["ridge"])
+        allocations, risks = all_risks(drawn, settings.ridge)
         costs = allocations @ np.array([len(score) for score in drawn.scores])
         place = {tuple(row): i for i, row in enumerate(allocations.tolist())}
         rules = RuleBook(drawn, settings)
@@ -92,9 +86,9 @@ def simulate(
                         "replication": replication,
                         "budget": problem.budget,
                         "allocation_rule": RULES,
-                        "dimensions": [list(chosen[rule]) for rule in RULES],
+                        "dimensions": [chosen[rule] for rule in RULES],
                         "risk": risks[at],
-                        "oracle_dimensions": [allocations[oracle].tolist()] * len(RULES),
+                        "oracle_dimensions": [tuple(allocations[oracle].tolist())] * len(RULES),
                         "oracle_risk": risks[oracle],
                         "excess": risks[at] / risks[oracle] - 1.0,
                     }
@@ -158,13 +152,13 @@ def _risks(drawn: Replication, weights: Floats) -> Floats:
 class RuleBook:
     """What every rule knows of one replication, and what it chooses at a budget."""
 
-    def __init__(self, drawn: Replication, settings: Mapping[str, Any]) -> None:
+    def __init__(self, drawn: Replication, settings: Exp3Model) -> None:
         self.sizes = [len(score) for score in drawn.scores]
         self.caps = [score.shape[1] for score in drawn.scores]
-        method = settings["coefficient_fit"]
-        self.about = predictor_rows(drawn, method, settings["spectral_mass"])
+        method = settings.coefficient_fit
+        self.known = know(drawn, method, settings.spectral_mass)
         signal = [
-            np.maximum(-np.diff(tails**2) - settings["noise"] ** 2 * inverse, 0.0)
+            np.maximum(-np.diff(tails**2) - settings.noise**2 * inverse, 0.0)
             for tails, inverse in zip(drawn.tails, drawn.inverse_counts, strict=True)
         ]
         self.corrected = [
@@ -186,8 +180,7 @@ class RuleBook:
     ) -> dict[str, tuple[int, ...]]:
         """Return the dimensions of every rule."""
         budget = problem.budget
-        coefficients = [row["coefficient"] for row in self.about]
-        informed = informed_allocations(problem, self.about)
+        informed = informed_allocations(problem, self.known)
         chosen = {
             rule if rule == "proposed" or leftover == "floored" else f"{rule}_spent": dimensions
             for (rule, leftover), dimensions in {**informed, **blind}.items()
@@ -198,7 +191,7 @@ class RuleBook:
                 self.sizes, budget, coefficients=[1.0] * len(self.sizes), **bounds
             ),
             "exact_surrogate": optimal_dimensions(
-                self.sizes, budget, coefficients=coefficients, **bounds
+                self.sizes, budget, coefficients=self.known.coefficients.tolist(), **bounds
             ),
             "noise_corrected": proposed(self.sizes, budget, coefficients=self.corrected, **bounds),
             "relevance_weighted": optimal_dimensions(

@@ -5,7 +5,7 @@ simulated, and the claims' own functions and thresholds decide. Only the number 
 differs: it grows until the outcomes are settled.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -19,14 +19,24 @@ from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.multiverse import regret
 from embedalloc.study.multiverse.space import (
+    DrawsCell,
     Point,
+    PointsCell,
     Space,
     decide_point,
     until_settled,
     write_setting,
 )
-from embedalloc.study.workflow.cells import claims_settings, exp1_cell, exp2_cell, exp3_cell
+from embedalloc.study.settings.common import share_of_job
+from embedalloc.study.settings.exp1 import Exp1Choices
+from embedalloc.study.settings.exp2 import Exp2Choices
+from embedalloc.study.settings.exp3 import Exp3Choices
 from embedalloc.study.workflow.tables import Column, Contract
+
+Block = Exp1Choices | Exp2Choices | Exp3Choices
+#: What one job of these experiments needs.
+ExperimentCell = PointsCell[Block]
+Findings = dict[str, dict[str, Finding]]
 
 DRAWN_REGRET = Contract(
     "multiverse_regret",
@@ -41,125 +51,86 @@ DRAWN_REGRET = Contract(
 )
 
 
-def run_points(
-    space: Space,
-    chosen: Sequence[Point],
-    claims: Mapping[str, Claim],
-    *,
-    block: Mapping[str, Any],
-    **size: int,
-) -> pd.DataFrame:
-    """Return the outcomes of some points of Experiment 1, 2 or 3; see `run_point`."""
-    rows = [run_point(space, point, claims, block=block, **size) for point in chosen]
+def run_points(space: Space, cell: ExperimentCell, claims: Mapping[str, Claim]) -> pd.DataFrame:
+    """Return the outcomes of some points of Experiment 1, 2 or 3, by the ledger's claims by id."""
+    rows = [run_point(space, point, cell, claims) for point in cell.points]
     return pd.DataFrame([row for each in rows for row in each])
 
 
 def run_point(
-    space: Space,
-    point: Point,
-    claims: Mapping[str, Claim],
-    *,
-    block: Mapping[str, Any],
-    replications: int,
-    at_most: int,
-    resamples: int,
+    space: Space, point: Point, cell: ExperimentCell, claims: Mapping[str, Claim]
 ) -> list[dict[str, Any]]:
-    """Return the outcome rows of one point.
-
-    Parameters
-    ----------
-    space, point, claims
-        Open choices, the point to run, and the ledger's claims by id.
-    block
-        The experiment's block of the configuration.
-    replications, at_most
-        Monte Carlo replications of a point at first, and the most that it may take to settle; see
-        `Point.most`.
-    resamples
-        Bootstrap resamples behind each interval.
-    """
-    simulate, findings_of = EXPERIMENTS[space.experiment]
-    most = point.most(replications, at_most)
-    config = point_config(space, point, block, most, replications)
+    """Return the outcome rows of one point; see `run_points`."""
+    most = point.most(cell.replications, cell.at_most)
+    changed = space.block(cell.settings, point.setting)
     readings = space.readings(point.setting)
-    settings = claims_settings(space.experiment, config[space.experiment])
+
+    def simulate(part: int) -> tuple[pd.DataFrame, ...]:
+        return simulate_part(
+            changed, point.seed, share_of_job(part, most, cell.replications), readings
+        )
 
     def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
-        bootstrap = Bootstrap(stream(point.seed, "claims", space.experiment), resamples)
-        found = findings_of(*tables, **settings, bootstrap=bootstrap)
+        bootstrap = Bootstrap(stream(point.seed, "claims", space.experiment), cell.resamples)
+        found = find(changed, tables, bootstrap)
 
         def steadiness(claim: Claim, reading: str) -> float:
             return claim.steadiness(found[claim.id][reading])
 
         return decide_point(space, point, claims, found, steadiness, count)
 
-    return until_settled(lambda part: simulate(config, part, readings), decide, replications, most)
+    return until_settled(simulate, decide, cell.replications, most)
 
 
-def point_config(
-    space: Space, point: Point, block: Mapping[str, Any], replications: int, per_part: int
-) -> dict[str, Any]:
-    """Return the configuration of a point: its seed and its experiment's block."""
-    size = {"replications": replications, "replications_per_job": per_part}
-    return {
-        "seed": point.seed,
-        space.experiment: space.block(block, point.setting) | size,
-    }
-
-
-def simulate_exp1(
-    config: Mapping[str, Any], part: int, readings: Sequence[str]
+def simulate_part(
+    block: Block, seed: int, replications: range, readings: Sequence[str]
 ) -> tuple[pd.DataFrame, ...]:
-    """Return profiles and fits of one part of Experiment 1."""
-    frames = [exp1.simulate(**exp1_cell(config, each, part)) for each in config["exp1"]["designs"]]
-    profiles, fits = zip(*frames, strict=True)
-    return pd.concat(profiles), pd.concat(fits)
-
-
-def simulate_exp2(
-    config: Mapping[str, Any], part: int, readings: Sequence[str]
-) -> tuple[pd.DataFrame, ...]:
-    """Return the profiles of one part of Experiment 2."""
-    block = config["exp2"]
-    sizes = sorted({*block["panel_observations"], *block["curve_observations"]})
-    return (pd.concat([exp2.simulate(**exp2_cell(config, n, part)) for n in sizes]),)
-
-
-def simulate_exp3(
-    config: Mapping[str, Any], part: int, readings: Sequence[str]
-) -> tuple[pd.DataFrame, ...]:
-    """Return the performance of one part of Experiment 3, with the read-out refitted or known."""
-    block = config["exp3"]
-    sizes = sorted({block["budget_observations"], *block["curve_observations"]})
-    performance = pd.concat([exp3.simulate(**exp3_cell(config, n, part))[0] for n in sizes])
+    """Return the tables of an experiment that its claims are decided from."""
+    if isinstance(block, Exp1Choices):
+        cells = [block.cell(seed, design, replications) for design in block.designs]
+        profiles, fits = zip(*map(exp1.simulate, cells), strict=True)
+        return pd.concat(profiles), pd.concat(fits)
+    if isinstance(block, Exp2Choices):
+        sizes = block.observations
+        return (pd.concat([exp2.simulate(block.cell(seed, n, replications)) for n in sizes]),)
+    sizes = block.observations
+    performance = pd.concat([exp3.simulate(block.cell(seed, n, replications)) for n in sizes])
     if "known" in readings:
         performance = performance.assign(risk=performance["risk_known"])
     return (performance,)
 
 
-#: How an experiment is simulated, and the function that finds what its claims say of the tables.
-EXPERIMENTS: Mapping[
-    str,
-    tuple[
-        Callable[[Mapping[str, Any], int, Sequence[str]], tuple[pd.DataFrame, ...]],
-        Callable[..., dict[str, dict[str, Finding]]],
-    ],
-] = {
-    "exp1": (simulate_exp1, exp1_findings),
-    "exp2": (simulate_exp2, exp2_findings),
-    "exp3": (simulate_exp3, exp3_findings),
-}
+def find(block: Block, tables: Sequence[pd.DataFrame], bootstrap: Bootstrap) -> Findings:
+    """Return what the claims on an experiment say of its tables."""
+    if isinstance(block, Exp1Choices):
+        return exp1_findings(*tables, designs=block.designs, bootstrap=bootstrap)
+    if isinstance(block, Exp2Choices):
+        return exp2_findings(
+            *tables,
+            panels=block.panel_observations,
+            sizes=block.curve_observations,
+            bootstrap=bootstrap,
+        )
+    return exp3_findings(
+        *tables,
+        budgets=block.budgets,
+        budget_observations=block.budget_observations,
+        sizes=block.curve_observations,
+        curve_budget=block.curve_budget,
+        categories=sum(block.cardinalities),
+        bootstrap=bootstrap,
+    )
 
 
-def regret_of_points(
-    space: Space, chosen: Sequence[Point], *, block: Mapping[str, Any], replications: int
-) -> pd.DataFrame:
+def regret_of_points(space: Space, cell: DrawsCell[Exp3Choices]) -> pd.DataFrame:
     """Return the mean excess of every rule over the oracle, by draw of Experiment 3 and budget."""
     frames = []
-    for point in chosen:
-        config = point_config(space, point, block, replications, replications)
-        cell = exp3_cell(config, config["exp3"]["budget_observations"], 0)
-        rows = regret.simulate(**(cell | {"budgets": config["exp3"]["budgets"]}))
+    for point in cell.points:
+        changed = space.block(cell.settings, point.setting)
+        observations, budgets = changed.budget_observations, changed.budgets
+        rows = regret.simulate(
+            changed.cell(point.seed, observations, range(cell.replications), budgets)
+        )
         means = rows.groupby(["budget", "allocation_rule"], sort=False)["excess"].mean()
         frames.append(
             means.reset_index().assign(number=point.number, setting=write_setting(point.setting))

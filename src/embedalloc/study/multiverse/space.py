@@ -6,21 +6,23 @@ every pair of changes where that is not too much, and random draws, some of them
 seed to show the noise of a verdict itself.
 """
 
-import copy
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pandas as pd
 import yaml
+from pydantic import dataclasses
 
 from embedalloc.streams import stream
 from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.claims.verdicts import OUTCOMES
+from embedalloc.study.settings.common import AtLeast1, AtLeast2, Cell, Settings, Several
+from embedalloc.study.settings.words import ConfigError, check
 from embedalloc.study.workflow.tables import Column, Contract, TableError
 
 #: An outcome is settled where resamples of its replications give a repetition at least this chance
@@ -30,6 +32,7 @@ KINDS = ("default", "single", "pair", "draw")
 #: Kinds of points that take more replications until they are settled. A change of the default has
 #: the first ones only, and is evidence where these settle it.
 GROWING = ("default", "draw")
+B = TypeVar("B", bound=Settings)
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
 
@@ -133,17 +136,20 @@ class Space:
         """Return the readings that a setting takes."""
         return [setting[choice.name] for choice in self.choices if choice.reading]
 
-    def block(self, block: Mapping[str, Any], setting: Setting) -> dict[str, Any]:
+    def block(self, block: B, setting: Setting) -> B:
         """Return the experiment's block of the configuration with the setting's values."""
-        changed = copy.deepcopy(dict(block))
+        changed = block.plain()
         for choice in self.choices:
             for path, value in choice.options[setting[choice.name]].items():
                 place = f"{self.experiment}.{path}"
                 _put(changed, path.split("."), value, place)
-        return changed
+        try:
+            return check(type(block), changed, self.experiment)
+        except ConfigError as error:
+            raise SpaceError(f"workflow/multiverse.yaml: {error}") from None
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Point:
     """One run: a setting and the seed of its simulation."""
 
@@ -156,6 +162,26 @@ class Point:
     def most(self, replications: int, at_most: int) -> int:
         """Return the most replications of the point, from those at first and those at most."""
         return at_most if self.kind in GROWING else replications
+
+
+class DrawsCell(Cell[B], Generic[B]):
+    """What one job needs that simulates some points; its settings are the default ones."""
+
+    points: Several[Point]
+    """the runs"""
+    replications: AtLeast2
+    """Monte Carlo replications of a setting at first, or splits of the patients"""
+
+
+class PointsCell(DrawsCell[B], Generic[B]):
+    """What one job needs that decides the claims at some points of an experiment."""
+
+    experiment: str
+    """the experiment's name"""
+    at_most: AtLeast2
+    """replications or splits that default and random settings may take until settled"""
+    resamples: AtLeast1
+    """bootstrap resamples behind each interval"""
 
 
 def read_spaces(path: str | Path) -> dict[str, Space]:

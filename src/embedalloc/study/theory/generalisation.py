@@ -17,14 +17,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embedalloc.arrays import Floats
+from embedalloc.study.settings.theory import MAX_COMBINATIONS
 from embedalloc.study.theory.alternating import fit_alternating, initial_parameters
 from embedalloc.study.theory.linear import Codes, Parameters, Penalties, Sample
 
 #: ``squared`` is what is fitted; ``bounded``, 1 − exp(−(y − f)²/2), is what Theorem 2 asks for.
 GapLoss = Literal["squared", "bounded"]
-
-#: Test risks are exact sums over all combinations of categories, so there is a limit to them.
-MAX_COMBINATIONS = 1_000_000
 
 
 @dataclass(frozen=True)

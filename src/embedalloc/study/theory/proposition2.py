@@ -1,14 +1,13 @@
 """Figure theory_approximation: Proposition 2's exact error and its bound (Section 2.2)."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
 from embedalloc.streams import stream
 from embedalloc.study.latent import draw_matrix, singular_value_law
+from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.theory import Approximation
 from embedalloc.study.theory.approximation import approximation_errors
 from embedalloc.study.workflow.tables import Column, Contract
 
@@ -28,18 +27,19 @@ ERRORS = Contract(
 )
 
 
-def simulate(settings: Mapping[str, Any], *, seed: int) -> pd.DataFrame:
+def simulate(cell: Cell[Approximation]) -> pd.DataFrame:
     """Return the errors of every dimension for equal and for imbalanced probabilities.
 
     Both face the same U; imbalanced probabilities are drawn from a Dirichlet law.
     """
-    spectrum = singular_value_law(settings["spectrum"], settings["latent_rank"])
-    size = settings["cardinality"]
+    settings = cell.settings
+    spectrum = singular_value_law(settings.spectrum, settings.latent_rank)
+    size = settings.cardinality
     frames = []
-    for replication in range(settings["replications"]):
-        rng = stream(seed, "theory", "approximation", replication)
+    for replication in range(settings.replications):
+        rng = stream(cell.seed, "theory", "approximation", replication)
         table = draw_matrix(rng, spectrum, size)
-        drawn = rng.dirichlet(np.full(size, settings["concentration"]))
+        drawn = rng.dirichlet(np.full(size, settings.concentration))
         for balance, probabilities in zip(BALANCES, (np.full(size, 1 / size), drawn), strict=True):
             errors = approximation_errors(table, probabilities)
             frames.append(

@@ -1,6 +1,6 @@
 """Figure theory_alternating: Theorem 1's scheme from several starts (Section 2.3)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -9,6 +9,8 @@ import pandas as pd
 from scipy.special import expit
 
 from embedalloc.streams import stream
+from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.theory import Alternating
 from embedalloc.study.theory.alternating import AlternatingFit, fit_alternating, initial_parameters
 from embedalloc.study.theory.convex import global_optimality_residual
 from embedalloc.study.theory.linear import Loss, Parameters, Penalties, Sample, rotate
@@ -61,24 +63,24 @@ class Run:
     rotation_change: float
 
 
-def simulate(settings: Mapping[str, Any], *, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def simulate(cell: Cell[Alternating]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the path of every run, round by round, and one row about each run.
 
     Both schemes begin from the same starts. Both losses face the same categories and scores.
     """
-    frames = [_simulate_loss(settings, seed, loss) for loss in LOSSES]
+    frames = [_simulate_loss(cell, loss) for loss in LOSSES]
     paths, runs = zip(*frames, strict=True)
     return pd.concat(paths, ignore_index=True), pd.concat(runs, ignore_index=True)
 
 
-def draw_sample(settings: Mapping[str, Any], loss: Loss, rng: np.random.Generator) -> Sample:
+def draw_sample(settings: Alternating, loss: Loss, rng: np.random.Generator) -> Sample:
     """Draw rows of an additive model with standard normal effects and covariate weights."""
-    n = settings["observations"]
-    sizes = named(settings["cardinalities"])
+    n = settings.observations
+    sizes = named(settings.cardinalities)
     effects = {k: rng.standard_normal(size) for k, size in sizes.items()}
     codes = {k: rng.integers(0, size, n) for k, size in sizes.items()}
-    covariates = rng.standard_normal((n, settings["covariates"]))
-    score = covariates @ rng.standard_normal(settings["covariates"])
+    covariates = rng.standard_normal((n, settings.covariates))
+    score = covariates @ rng.standard_normal(settings.covariates)
     for name, effect in effects.items():
         score = score + effect[codes[name]]
     if loss == "squared":
@@ -86,18 +88,18 @@ def draw_sample(settings: Mapping[str, Any], loss: Loss, rng: np.random.Generato
     return Sample(codes, covariates, (rng.uniform(size=n) < expit(score)).astype(np.float64))
 
 
-def draw_start(settings: Mapping[str, Any], seed: int, number: int) -> Parameters:
+def draw_start(settings: Alternating, seed: int, number: int) -> Parameters:
     """Draw Gaussian tables, or take tables of zeros for start 0."""
     start = initial_parameters(
-        named(settings["cardinalities"]),
-        named(settings["dimensions"]),
-        numeric_count=settings["covariates"],
+        named(settings.cardinalities),
+        named(settings.dimensions),
+        numeric_count=settings.covariates,
         rng=stream(seed, "theory", "alternating", "start", number),
     )
     return start.with_vector(0.0 * start.flatten()) if number == ZERO_START else start
 
 
-def named(values: list[int]) -> dict[str, int]:
+def named(values: Iterable[int]) -> dict[str, int]:
     """Return values by predictor name."""
     return {f"x{j}": value for j, value in enumerate(values, start=1)}
 
@@ -113,14 +115,13 @@ def rotation_change(fitted: Parameters, sample: Sample, rng: np.random.Generator
     return float(np.abs(after - before).max())
 
 
-def _simulate_loss(
-    settings: Mapping[str, Any], seed: int, loss: Loss
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _simulate_loss(cell: Cell[Alternating], loss: Loss) -> tuple[pd.DataFrame, pd.DataFrame]:
+    settings, seed = cell.settings, cell.seed
     sample = draw_sample(settings, loss, stream(seed, "theory", "alternating", "sample"))
-    penalty = settings["penalty"]
+    penalty = settings.penalty
     penalties = Penalties(penalty, dict.fromkeys(sample.codes, penalty))
     runs = []
-    for number in range(settings["starts"] + 1):
+    for number in range(settings.starts + 1):
         start = draw_start(settings, seed, number)
         for scheme in SCHEMES:
             fit = fit_alternating(
@@ -128,8 +129,8 @@ def _simulate_loss(
                 sample,
                 penalties,
                 loss,
-                tolerance=settings["tolerance"],
-                max_iterations=settings["rounds"],
+                tolerance=settings.tolerance,
+                max_iterations=settings.rounds,
                 accelerated=scheme == "accelerated",
             )
             residual = global_optimality_residual(fit.parameters, sample, penalties, loss)

@@ -1,12 +1,13 @@
 """Figure theory_generalisation: Theorem 2's gap measured over a grid (Section 2.4)."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any, get_args
 
 import pandas as pd
 
 from embedalloc.streams import stream
+from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.theory import Generalisation
 from embedalloc.study.theory.generalisation import (
     GapLoss,
     draw_gap_problem,
@@ -50,27 +51,28 @@ SCALING = Contract(
 )
 
 
-def simulate(settings: Mapping[str, Any], *, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+def simulate(cell: Cell[Generalisation]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the gap of every fitted model of the grid, and how the means scale.
 
     One data set serves all dimensions of a replication, so comparisons over d are paired.
     """
+    settings = cell.settings
     rows = [
         row
-        for cardinality in settings["cardinalities"]
-        for observations in settings["observations"]
-        for replication in range(settings["replications"])
-        for row in gap_rows(settings, seed, cardinality, observations, replication)
+        for cardinality in settings.cardinalities
+        for observations in settings.observations
+        for replication in range(settings.replications)
+        for row in gap_rows(settings, cell.seed, cardinality, observations, replication)
     ]
     frame = pd.DataFrame(rows)
     return frame, scaling(frame)
 
 
 def gap_rows(
-    settings: Mapping[str, Any], seed: int, cardinality: int, observations: int, replication: int
+    settings: Generalisation, seed: int, cardinality: int, observations: int, replication: int
 ) -> list[dict[str, Any]]:
     """Return one row per dimension and loss for one data set."""
-    predictors, noise = settings["predictors"], settings["noise"]
+    predictors, noise = settings.predictors, settings.noise
     categories = predictors * cardinality
     measured = _measure(settings, seed, cardinality, observations, replication)
     return [
@@ -91,20 +93,20 @@ def gap_rows(
 
 
 def _measure(
-    settings: Mapping[str, Any], seed: int, cardinality: int, observations: int, replication: int
+    settings: Generalisation, seed: int, cardinality: int, observations: int, replication: int
 ) -> dict[int, dict[GapLoss, float]]:
     """Return the gaps of one data set by dimension and loss."""
     name = ("theory", "generalisation", cardinality, observations, replication)
     problem = draw_gap_problem(
         cardinality,
         observations,
-        predictors=settings["predictors"],
-        noise=settings["noise"],
+        predictors=settings.predictors,
+        noise=settings.noise,
         rng=stream(seed, *name),
     )
     return {
-        d: measure_gap(problem, d, penalty=settings["penalty"], rng=stream(seed, *name, d))
-        for d in settings["dimensions"]
+        d: measure_gap(problem, d, penalty=settings.penalty, rng=stream(seed, *name, d))
+        for d in settings.dimensions
     }
 
 

@@ -1,6 +1,5 @@
 """Figure theory_allocation: Theorem 3, its integer projection and the optimum (Section 2.5)."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,8 @@ from embedalloc.optimum import optimal_dimensions
 from embedalloc.spectra import fit_coefficient, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.latent import singular_value_law
+from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.theory import AllocationProblems, Instances
 from embedalloc.study.workflow.tables import Column, Contract
 
 SOLUTIONS = ("closed_form", "projection", "optimum")
@@ -50,37 +51,36 @@ INSTANCES = Contract(
 )
 
 
-def simulate(
-    settings: Mapping[str, Any], *, seed: int, budgets: Sequence[int]
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def simulate(cell: Cell[AllocationProblems]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the three solutions over budgets, and greedy beside optimum on random instances."""
+    settings = cell.settings
     return (
-        pd.DataFrame([row for budget in budgets for row in budget_rows(settings, budget)]),
+        pd.DataFrame([row for budget in settings.budgets for row in budget_rows(settings, budget)]),
         pd.DataFrame(
             [
                 row
-                for predictors in settings["predictor_counts"]
-                for instance in range(settings["instances"])
-                for row in instance_rows(settings, seed, predictors, instance)
+                for predictors in settings.predictor_counts
+                for instance in range(settings.instances)
+                for row in instance_rows(settings, cell.seed, predictors, instance)
             ]
         ),
     )
 
 
-def population_coefficients(settings: Mapping[str, Any]) -> Floats:
+def population_coefficients(settings: AllocationProblems) -> Floats:
     """Return a_j fitted to the tails of the true spectra, without sampling noise."""
     return np.array(
         [
             fit_coefficient(
-                spectral_tails(singular_value_law(p["spectrum"], p["latent_rank"])),
-                method=settings["coefficient_fit"],
+                spectral_tails(singular_value_law(p.spectrum, p.latent_rank)),
+                method=settings.coefficient_fit,
             )
-            for p in settings["predictors"]
+            for p in settings.predictors
         ]
     )
 
 
-def budget_rows(settings: Mapping[str, Any], budget: int) -> list[dict[str, Any]]:
+def budget_rows(settings: AllocationProblems, budget: int) -> list[dict[str, Any]]:
     """Return one row per solution and predictor for one budget.
 
     The closed form knows neither whole numbers nor ranks; projection and optimum keep
@@ -88,8 +88,8 @@ def budget_rows(settings: Mapping[str, Any], budget: int) -> list[dict[str, Any]
     """
     # NOTE[PAPER] allocation-caps: Theorem 3 has no bounds on the dimensions.
     a = population_coefficients(settings)
-    sizes = np.array([p["cardinality"] for p in settings["predictors"]])
-    caps = [p["latent_rank"] for p in settings["predictors"]]
+    sizes = np.array([p.cardinality for p in settings.predictors])
+    caps = [p.latent_rank for p in settings.predictors]
     real = continuous_dimensions(a, sizes, budget)
     projection = integer_dimensions(a, sizes, budget, maximum=caps)
     optimum = optimal_dimensions(sizes, budget, coefficients=a, maximum=caps)
@@ -121,23 +121,23 @@ def budget_rows(settings: Mapping[str, Any], budget: int) -> list[dict[str, Any]
 
 
 def draw_instance(
-    settings: Mapping[str, Any], predictors: int, rng: np.random.Generator
+    settings: Instances, predictors: int, rng: np.random.Generator
 ) -> tuple[Floats, Ints]:
     """Draw coefficients and cardinalities, both with uniform logarithms."""
-    low, high = np.log(settings["coefficient_range"])
+    low, high = np.log(settings.coefficient_range)
     coefficients = np.exp(rng.uniform(low, high, predictors))
-    low, high = np.log(settings["cardinality_range"])
+    low, high = np.log(settings.cardinality_range)
     return coefficients, np.exp(rng.uniform(low, high, predictors)).round().astype(np.int64)
 
 
 def instance_rows(
-    settings: Mapping[str, Any], seed: int, predictors: int, instance: int
+    settings: Instances, seed: int, predictors: int, instance: int
 ) -> list[dict[str, Any]]:
     """Return one row per budget for one random instance; there is no maximum dimension."""
     rng = stream(seed, "theory", "allocation", predictors, instance)
     a, sizes = draw_instance(settings, predictors, rng)
     rows = []
-    for ratio in settings["budget_ratios"]:
+    for ratio in settings.budget_ratios:
         budget = int(ratio * sizes.sum())
         projection = integer_dimensions(a, sizes, budget).objective
         best = optimal_dimensions(sizes, budget, coefficients=a)

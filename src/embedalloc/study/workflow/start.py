@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from embedalloc.study.workflow.cells import in_order
-from embedalloc.study.workflow.config import ConfigError, check_config
+from embedalloc.study.settings.configuration import Configuration, read_configuration
+from embedalloc.study.settings.words import ConfigError
 
 #: Numbers must not depend on how many threads the user's environment asks for.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -17,19 +17,18 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_
 _held: list[int] = []
 
 
-def prepare(workflow: Any, config: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the configuration and the folders, set what all runs share, return the configuration.
+def prepare(workflow: Any, config: Mapping[str, Any]) -> Configuration:
+    """Check the configuration and the folders, set what all runs share, return the settings.
 
     Raises a `ConfigError` that says what to change.
     """
-    check_config(config, f"{workflow.basedir}/workflow/schemas/config.schema.yaml")
+    settings = read_configuration(config)
     for folder in ("results", "figures"):
         check_folder(Path(folder))
     os.environ.update(dict.fromkeys(THREADS, "1"))
     if workflow.is_main_process:
         forget_stale_locks(Path(".snakemake"))
-    ordered: dict[str, Any] = in_order(config)
-    return ordered
+    return settings
 
 
 def check_folder(folder: Path) -> None:

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from embedalloc.study.heart.table1 import MODEL_LABELS
+from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.workflow.files import whole_file
 
 FONT = "DejaVu Sans"
@@ -209,13 +210,12 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int, title: str) -> Non
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=title)
 
 
-def spectrum_label(law: Mapping[str, Any]) -> str:
+def spectrum_label(law: Spectrum) -> str:
     """Return a decay law as a formula for titles."""
-    if law["decay"] == "polynomial":
-        return rf"$\sigma_k = {law['scale']:g}\,k^{{-{law['rate']:g}}}$"
-    offset = law.get("offset", 0)
-    steps = f"(k-{offset:g})" if offset else r"\,k"
-    return rf"$\sigma_k = {law['scale']:g}\,e^{{-{law['rate']:g}{steps}}}$"
+    if law.decay == "polynomial":
+        return rf"$\sigma_k = {law.scale:g}\,k^{{-{law.rate:g}}}$"
+    steps = f"(k-{law.offset:g})" if law.offset else r"\,k"
+    return rf"$\sigma_k = {law.scale:g}\,e^{{-{law.rate:g}{steps}}}$"
 
 
 def dimension_ticks(axes: Axes, largest: int) -> None:

@@ -6,7 +6,7 @@ linear, ReLU, dropout, linear, one logit. A field of dimension 0 is left out. Wi
 one-hot kind) the first layer takes the one-hot inputs themselves.
 
 `train` is a pure function of its arguments: row orders and dropout masks are drawn beforehand by
-`draw_plan`. The bits of a result do not depend on other models, processes, threads or the width
+`draw_schedule`. The bits of a result do not depend on other models, processes, threads or the width
 of the machine's vectors. The loops themselves stand in `kernel`; they are compiled at the first
 call and cached on disk.
 """
@@ -33,11 +33,11 @@ from embedalloc.study.heart.trainer.kernel import (
 __all__ = [
     "Layers",
     "NetworkShape",
-    "Plan",
     "Rows",
+    "Schedule",
     "TrainedNetwork",
     "TrainingSettings",
-    "draw_plan",
+    "draw_schedule",
     "initial_weights",
     "predict",
     "split_weights",
@@ -120,7 +120,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """Everything random in training: the row order of each epoch and the units kept by dropout.
 
     The masks have shape (epochs, rows, units) and hold 1 for kept, 0 for dropped; their second
@@ -231,9 +231,9 @@ def initial_weights(
     return weights
 
 
-def draw_plan(
+def draw_schedule(
     rng: np.random.Generator, rows: int, epochs: int, hidden: tuple[int, int], dropout: float
-) -> Plan:
+) -> Schedule:
     """Draw row orders and dropout masks; a unit is dropped with probability `dropout`.
 
     The probability is met to the nearest 1/65536: a decision takes 16 random bits.
@@ -249,13 +249,13 @@ def draw_plan(
         draws = words.astype("<u8", copy=False).view("<u2")[:count].reshape(epochs, rows, units)
         return (draws >= threshold).view(np.uint8)
 
-    return Plan(orders, mask(hidden[0]), mask(hidden[1]), dropout)
+    return Schedule(orders, mask(hidden[0]), mask(hidden[1]), dropout)
 
 
 def train(
     shape: NetworkShape,
     weights: Floats,
-    plan: Plan,
+    schedule: Schedule,
     training: Rows,
     validation: Rows,
     settings: TrainingSettings | None = None,
@@ -264,16 +264,27 @@ def train(
     settings = settings or TrainingSettings()
     data = _checked_rows(shape, training, "training", labelled=True)
     held_out = _checked_rows(shape, validation, "validation", labelled=True)
-    _check_plan(shape, plan, data.labels.size, settings)
+    _check_schedule(shape, schedule, data.labels.size, settings)
     current = _checked_weights(shape, weights).copy()
     history = np.empty((settings.epochs, 2))
-    masks = (_plain(plan.kept_first, np.uint8), _plain(plan.kept_second, np.uint8))
+    masks = (_plain(schedule.kept_first, np.uint8), _plain(schedule.kept_second, np.uint8))
     steps = Steps(
-        settings.learning_rate, settings.weight_decay, 1.0 / (1.0 - plan.dropout), settings.batch,
-        settings.patience, int(settings.watch == "error"),
-    )  # fmt: skip
+        settings.learning_rate,
+        settings.weight_decay,
+        1.0 / (1.0 - schedule.dropout),
+        settings.batch,
+        settings.patience,
+        int(settings.watch == "error"),
+    )
     best, best_epoch, epochs_run = fit(
-        current, _sizes(shape), data, held_out, _plain(plan.orders, np.int64), masks, steps, history
+        current,
+        _sizes(shape),
+        data,
+        held_out,
+        _plain(schedule.orders, np.int64),
+        masks,
+        steps,
+        history,
     )
     history = history[:epochs_run]
     if not np.isfinite(history).all():
@@ -312,17 +323,25 @@ def _checked_weights(shape: NetworkShape, weights: Floats) -> Floats:
     return _plain(weights, np.float64)
 
 
-def _check_plan(shape: NetworkShape, plan: Plan, rows: int, settings: TrainingSettings) -> None:
-    epochs, planned_rows = plan.orders.shape
+def _check_schedule(
+    shape: NetworkShape, schedule: Schedule, rows: int, settings: TrainingSettings
+) -> None:
+    epochs, scheduled_rows = schedule.orders.shape
     if epochs < settings.epochs:
-        raise ValueError(f"the plan has {epochs} epochs, the settings ask for {settings.epochs}")
-    if planned_rows != rows:
-        raise ValueError(f"the plan is for {planned_rows} rows, the training data have {rows}")
-    units = (plan.kept_first.shape[2], plan.kept_second.shape[2])
+        raise ValueError(
+            f"the schedule has {epochs} epochs, the settings ask for {settings.epochs}"
+        )
+    if scheduled_rows != rows:
+        raise ValueError(
+            f"the schedule is for {scheduled_rows} rows, the training data have {rows}"
+        )
+    units = (schedule.kept_first.shape[2], schedule.kept_second.shape[2])
     if units != shape.hidden:
-        raise ValueError(f"the plan's masks are for hidden units {units}, not {shape.hidden}")
-    if plan.dropout != settings.dropout:
-        raise ValueError(f"the plan's dropout is {plan.dropout}, the settings' {settings.dropout}")
+        raise ValueError(f"the schedule's masks are for hidden units {units}, not {shape.hidden}")
+    if schedule.dropout != settings.dropout:
+        raise ValueError(
+            f"the schedule's dropout is {schedule.dropout}, the settings' {settings.dropout}"
+        )
 
 
 def _checked_rows(shape: NetworkShape, rows: Rows, name: str, *, labelled: bool) -> Data:

@@ -1,0 +1,142 @@
+"""What the blocks of the configuration share: strict types, shared ranges, jobs and their cells.
+
+A key's sentence is the docstring below it. A job is given a cell: the settings that it needs and
+nothing more, because what a job is given decides when it runs again.
+"""
+
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializeAsAny, Strict
+from pydantic_core import PydanticCustomError
+
+_T = TypeVar("_T")
+
+
+class Settings(BaseModel):
+    """Named values that cannot change; a whole number is no 150.0, and true is no number."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
+
+    def plain(self) -> dict[str, Any]:
+        """Return the settings as plain data; in which order a file lists them does not count."""
+        return self.model_dump(mode="json")
+
+    @classmethod
+    def taken_from(cls, block: "Settings", **others: Any) -> Self:
+        """Return the keys that a larger block shares with this one, and some others."""
+        shared = {key: getattr(block, key) for key in cls.model_fields if key not in others}
+        return cls.model_validate(shared | others)
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def _refuse_repeated(values: tuple[_T, ...]) -> tuple[_T, ...]:
+    if len(set(values)) < len(values):
+        raise PydanticCustomError("repeated", "must not repeat an entry")
+    return values
+
+
+#: Lists of YAML become tuples. All have entries, and those of `Different` do not repeat.
+Several = Annotated[tuple[_T, ...], Strict(False), Field(min_length=1)]
+Different = Annotated[
+    tuple[_T, ...], Strict(False), Field(min_length=1), AfterValidator(_refuse_repeated)
+]
+Pair = Annotated[tuple[_T, ...], Strict(False), Field(min_length=2, max_length=2)]
+
+#: Whole numbers by their least value, and numbers above 0 or from 0 on.
+Count = Annotated[int, Field(ge=0)]
+AtLeast1 = Annotated[int, Field(ge=1)]
+AtLeast2 = Annotated[int, Field(ge=2)]
+Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
+
+CoefficientFit = Literal["least_squares", "log", "mean"]
+
+
+class Spectrum(Settings):
+    """Singular values scale * k^-rate (polynomial) or scale * e^(-rate (k - offset))."""
+
+    decay: Literal["polynomial", "exponential"]
+    """law of the decay"""
+    rate: Positive
+    """rate alpha of the decay"""
+    scale: Positive
+    """factor of the singular values"""
+    offset: float = 0.0
+    """subtracted from k in the exponential law, so that 1 makes the scale the first value"""
+
+
+class LatentMatrix(Settings):
+    """The size of a latent matrix U."""
+
+    cardinality: AtLeast2
+    """number of categories N"""
+    latent_rank: AtLeast2
+    """number of columns r of the latent matrix, at most the cardinality"""
+
+
+class Predictor(LatentMatrix):
+    """One categorical predictor."""
+
+    spectrum: Spectrum
+
+
+class Sampling(Settings):
+    """How the categories of Section 3 are sampled."""
+
+    concentration: Positive
+    """Dirichlet parameter of the category probabilities"""
+    noise: Positive
+    """standard deviation of the noisy samples, eq. (3)"""
+
+
+class Replicated(Settings):
+    """How often a block is simulated, and how that is split into jobs."""
+
+    replications: AtLeast2
+    """number of Monte Carlo replications"""
+    replications_per_job: AtLeast1
+    """replications that one job simulates at most"""
+
+    @property
+    def parts(self) -> range:
+        """The numbers of the jobs."""
+        return jobs(self.replications, self.replications_per_job)
+
+    def part(self, number: int) -> range:
+        """Return the replications of one job."""
+        return share_of_job(number, self.replications, self.replications_per_job)
+
+
+class Cell(Settings, Generic[S]):
+    """What one job needs: the settings of its simulation and the seed."""
+
+    settings: SerializeAsAny[S]
+    seed: Count
+    """whole number from which every random stream is derived by name"""
+
+
+class ReplicatedCell(Cell[S], Generic[S]):
+    """What one job needs that simulates replications first … last − 1."""
+
+    first: Count
+    """the first replication"""
+    last: AtLeast1
+    """the first replication that is left to the next job"""
+
+
+def jobs(total: int, per_job: int) -> range:
+    """Return the numbers of the jobs that some work is split into."""
+    return range(-(-total // per_job))
+
+
+def share_of_job(number: int, total: int, per_job: int) -> range:
+    """Return the part of the work that one job does."""
+    return range(number * per_job, min((number + 1) * per_job, total))

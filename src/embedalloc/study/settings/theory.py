@@ -1,0 +1,131 @@
+"""Settings of Section 2, one block per figure."""
+
+from collections.abc import Collection
+from typing import Annotated
+
+from pydantic import Field
+
+from embedalloc.study.settings.common import (
+    AtLeast1,
+    AtLeast2,
+    CoefficientFit,
+    Count,
+    Different,
+    Pair,
+    Positive,
+    Predictor,
+    Settings,
+    Several,
+)
+
+#: Test risks are exact sums over all combinations of categories, so there is a limit to them.
+MAX_COMBINATIONS = 1_000_000
+
+
+class Approximation(Predictor):
+    """Proposition 2, exact error and bound over the dimension."""
+
+    concentration: Positive
+    """Dirichlet parameter of the category probabilities"""
+    replications: AtLeast2
+    """number of Monte Carlo replications"""
+
+
+class Alternating(Settings):
+    """Theorem 1, the alternating scheme from several starts."""
+
+    cardinalities: Several[AtLeast2]
+    """numbers of categories N_j, one per predictor"""
+    dimensions: Several[AtLeast1]
+    """embedding dimensions d_j, one per predictor"""
+    covariates: Count
+    """number of numeric covariates p"""
+    observations: AtLeast2
+    """number of observations n"""
+    penalty: Positive
+    """ridge penalty of weights and tables, Theorem 1"""
+    starts: AtLeast1
+    """number of random starts"""
+    rounds: AtLeast1
+    """largest number of rounds of a run"""
+    tolerance: Positive
+    """norm of the gradient at which a run ends"""
+
+
+class Generalisation(Settings):
+    """Theorem 2, the generalisation gap over a grid."""
+
+    predictors: AtLeast1
+    """number of predictors m"""
+    cardinalities: Annotated[Different[AtLeast2], Field(min_length=2)]
+    """numbers of categories of each predictor; the exponents need two values"""
+    dimensions: Annotated[Different[AtLeast1], Field(min_length=2, max_length=4)]
+    """two to four embedding dimensions, for which the figure has marks"""
+    observations: Annotated[Different[AtLeast2], Field(min_length=2)]
+    """sample sizes n, above the number of free effects; the exponents need two"""
+    noise: Positive
+    """standard deviation of the response's noise"""
+    penalty: Positive
+    """ridge penalty of weights and tables, Theorem 1"""
+    replications: AtLeast2
+    """number of Monte Carlo replications"""
+
+
+class Instances(Settings):
+    """The random instances of Theorem 3's problem."""
+
+    predictor_counts: Different[AtLeast1]
+    """numbers of predictors m of the random instances"""
+    budget_ratios: Different[Annotated[float, Field(ge=1)]]
+    """budgets of the random instances over the sum of their cardinalities"""
+    cardinality_range: Pair[AtLeast2]
+    """smallest and largest cardinality of the random instances"""
+    coefficient_range: Pair[Positive]
+    """smallest and largest coefficient of the random instances"""
+    instances: AtLeast1
+    """number of random instances for each number of predictors"""
+
+
+class AllocationProblems(Instances):
+    """The random instances, and Experiment 3's predictors at many budgets."""
+
+    predictors: Several[Predictor]
+    """the categorical predictors"""
+    coefficient_fit: CoefficientFit
+    """how the coefficient a is fitted to tail(d) = a/d"""
+    budgets: Several[AtLeast1]
+    """total embedding parameters B, in order"""
+
+
+class TheoryAllocation(Instances):
+    """Theorem 3, three solutions over budgets and on random instances."""
+
+    budget_step: AtLeast1
+    """distance of the budgets between Experiment 3's smallest and largest"""
+
+    def problems(
+        self,
+        predictors: tuple[Predictor, ...],
+        coefficient_fit: CoefficientFit,
+        budgets: Collection[int],
+    ) -> AllocationProblems:
+        """Return what is solved, from Experiment 3's predictors, fit and budgets.
+
+        The budgets run between the smallest and the largest of Experiment 3 and hold all of them.
+        """
+        steps = range(min(budgets), max(budgets) + 1, self.budget_step)
+        return AllocationProblems.taken_from(
+            self,
+            predictors=predictors,
+            coefficient_fit=coefficient_fit,
+            budgets=sorted({*steps, *budgets}),
+        )
+
+
+class Theory(Settings):
+    """The statements of Section 2, one block per figure."""
+
+    approximation: Approximation
+    alternating: Alternating
+    generalisation: Generalisation
+    allocation: TheoryAllocation
