@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from embedalloc.study.claims.verdicts import CLAIMS, OUTCOMES, SECTIONS, VERDICTS, count_verdicts
+from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS, count_verdicts
 from embedalloc.study.heart.table1 import PAIRED, TABLE
 from embedalloc.study.page.provenance import (
     digest_files,
@@ -62,7 +62,6 @@ def main(source: Any, params: Any, project: Path) -> str:
         paper=read_yaml(source.citation)["references"][0],
         sections=SECTIONS,
         verdicts=VERDICTS,
-        outcomes=OUTCOMES,
         summary=summarise(counts),
         counts=counts,
         claims=group_readings(judged, anchors),

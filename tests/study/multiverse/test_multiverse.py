@@ -294,20 +294,21 @@ def test_heart_points_run_and_share_their_seed():
 def test_replications_double_until_every_outcome_is_settled():
     simulated, decided = [], []
 
-    def simulate(part):
-        simulated.append(part)
-        return (pd.DataFrame({"replication": range(20 * part, min(20 * part + 20, 100))}),)
+    def simulate(replications):
+        simulated.extend(replications)
+        return (pd.DataFrame({"replication": replications}),)
 
     def decided_with(steadiness):
-        def decide(tables, count):
+        def decide(tables):
             decided.append(tables[0]["replication"].tolist())
-            return [{"steadiness": 1.0}, {"steadiness": steadiness(count)}]
+            return [{"steadiness": 1.0}, {"steadiness": steadiness(len(tables[0]))}]
 
         simulated.clear()
         decided.clear()
-        mv.until_settled(simulate, decide, 20, 100)
-        assert simulated == list(range(-(-len(decided[-1]) // 20)))
+        rows = mv.until_settled(simulate, decide, 20, 100)
+        assert simulated == decided[-1]  # each once
         assert all(rows == list(range(len(rows))) for rows in decided)
+        assert {row["replications"] for row in rows} == {len(simulated)}
         return [len(rows) for rows in decided]
 
     assert decided_with(lambda count: 0.95) == [20]

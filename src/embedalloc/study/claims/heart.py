@@ -173,19 +173,15 @@ def _fastest(table: pd.DataFrame) -> Finding:
 def _cost(table: pd.DataFrame, losses: pd.DataFrame) -> dict[str, Finding]:
     seconds = _means(table, SECONDS)
     everyone = seconds["proposed"] / seconds[list(RIVALS["one_try"])]
-    embeddings = everyone.drop("one_hot")
     searched = losses[losses["network"] == "proposed"].groupby("split").size().max()
-    return {
-        "embeddings": Finding(
-            float(embeddings.max()), f"time over that of {list_values(embeddings.to_dict(), '.2f')}"
-        ),
-        "everyone": Finding(
-            float(everyone.max()), f"time over that of {list_values(everyone.to_dict(), '.2f')}"
-        ),
-        "whole": Finding(
-            float(searched + 1), f"a pilot and {searched} networks, one per candidate budget"
-        ),
+    found = {
+        reading: Finding(
+            float(ratios.max()), f"time over that of {list_values(ratios.to_dict(), '.2f')}"
+        )
+        for reading, ratios in (("embeddings", everyone.drop("one_hot")), ("everyone", everyone))
     }
+    words = f"a pilot and {searched} networks, one per candidate budget"
+    return found | {"whole": Finding(float(searched + 1), words)}
 
 
 def _systematic(gains: Gains, rivals: tuple[str, ...]) -> Finding:

@@ -10,6 +10,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -35,6 +36,10 @@ GROWING = ("default", "draw")
 B = TypeVar("B", bound=Settings)
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
+Tables = tuple[pd.DataFrame, ...]
+Findings = Mapping[str, Mapping[str, Finding]]
+#: Chance that a repetition gives a claim the same outcome, in a reading.
+Steadiness = Callable[[Claim, str], float]
 
 POINT_OUTCOMES = Contract(
     "multiverse_outcomes",
@@ -159,10 +164,6 @@ class Point:
     seed: int
     setting: dict[str, str]
 
-    def most(self, replications: int, at_most: int) -> int:
-        """Return the most replications of the point, from those at first and those at most."""
-        return at_most if self.kind in GROWING else replications
-
 
 class DrawsCell(Cell[B], Generic[B]):
     """What one job needs that simulates some points; its settings are the default ones."""
@@ -278,34 +279,52 @@ def write_setting(setting: Setting) -> str:
     return json.dumps(dict(setting), ensure_ascii=False)
 
 
-def decide_point(
+def decide_points(
     space: Space,
-    point: Point,
+    cell: PointsCell[B],
     claims: Mapping[str, Claim],
-    found: Mapping[str, Mapping[str, Finding]],
-    steadiness: Callable[[Claim, str], float],
-    replications: int,
-) -> list[dict[str, Any]]:
-    """Decide the followed claims by their own rules, in the readings that the point takes.
+    simulate: Callable[[Point, B, range], Tables],
+    find: Callable[[Point, B, Tables], tuple[Findings, Steadiness]],
+) -> pd.DataFrame:
+    """Return the outcomes of a job's points, decided by the claims' own rules.
 
     Parameters
     ----------
-    space, point, claims
-        Open choices, the point, and the ledger's claims by id.
-    found
-        What was found, by claim and reading.
-    steadiness
-        How likely a repetition gives a claim the same outcome, in a reading.
-    replications
-        Replications behind the findings.
+    space, cell, claims
+        Open choices, what the job needs, and the ledger's claims by id.
+    simulate
+        Tables of some replications of a point, from its settings.
+    find
+        What these tables say, by claim and reading, and how steady that is.
     """
+    rows: list[dict[str, Any]] = []
+    for point in cell.points:
+        settings = space.block(cell.settings, point.setting)
+        at_most = cell.at_most if point.kind in GROWING else cell.replications
+        rows += until_settled(
+            partial(simulate, point, settings),
+            partial(_decide, space, point, claims, partial(find, point, settings)),
+            cell.replications,
+            at_most,
+        )
+    return pd.DataFrame(rows)[list(POINT_OUTCOMES.columns)]
+
+
+def _decide(
+    space: Space,
+    point: Point,
+    claims: Mapping[str, Claim],
+    find: Callable[[Tables], tuple[Findings, Steadiness]],
+    tables: Tables,
+) -> list[dict[str, Any]]:
+    """Decide the followed claims in the readings that the point takes."""
+    found, steadiness = find(tables)
     about = {
         "experiment": space.experiment,
         "kind": point.kind,
         "number": point.number,
         "repeat": point.repeat,
         "seed": point.seed,
-        "replications": replications,
         "setting": write_setting(point.setting),
         "changes": len(space.changes(point.setting)),
     }
@@ -325,8 +344,8 @@ def decide_point(
 
 
 def until_settled(
-    simulate: Callable[[int], tuple[pd.DataFrame, ...]],
-    decide: Callable[[Sequence[pd.DataFrame], int], list[dict[str, Any]]],
+    simulate: Callable[[range], Tables],
+    decide: Callable[[Tables], list[dict[str, Any]]],
     replications: int,
     at_most: int,
 ) -> list[dict[str, Any]]:
@@ -335,22 +354,23 @@ def until_settled(
     Parameters
     ----------
     simulate
-        Tables of one part of the replications, by its number.
+        Tables of some replications.
     decide
-        Outcome rows from these tables of all parts, and the number of replications in them.
+        Outcome rows from the tables of all replications.
     replications, at_most
-        Replications of a part: one part at first, then twice as many as before until every
-        outcome is settled, and the most replications that there are.
+        Replications at first, then twice as many as before until every outcome is settled, and
+        the most replications that there are.
     """
-    parts: list[tuple[pd.DataFrame, ...]] = []
-    count = replications
+    parts: list[Tables] = []
+    count = 0
     while True:
-        parts += [simulate(part) for part in range(len(parts), -(-count // replications))]
-        tables = [pd.concat(each, ignore_index=True) for each in zip(*parts, strict=True)]
-        rows = decide(tables, count)
+        wanted = min(max(replications, 2 * count), at_most)
+        parts.append(simulate(range(count, wanted)))
+        count = wanted
+        tables = tuple(pd.concat(each, ignore_index=True) for each in zip(*parts, strict=True))
+        rows = [row | {"replications": count} for row in decide(tables)]
         if count >= at_most or all(row["steadiness"] >= SETTLED for row in rows):
             return rows
-        count = min(2 * count, at_most)
 
 
 def find_settled(outcomes: pd.DataFrame) -> "pd.Series[bool]":
