@@ -16,12 +16,12 @@ from embedalloc.study.page.provenance import (
 )
 from embedalloc.study.page.render import read_pictures, render_page
 from embedalloc.study.page.report import (
-    compact_table,
     count_paired,
     find_places,
-    full_table,
     group_readings,
     summarise,
+    tabulate_everything,
+    tabulate_paper,
 )
 from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
@@ -67,8 +67,8 @@ def main(source: Any, params: Any, project: Path) -> str:
         claims=group_readings(judged, anchors),
         anchors=anchors,
         pictures=pictures,
-        compact=compact_table(table),
-        full=full_table(table),
+        compact=tabulate_paper(table),
+        full=tabulate_everything(table),
         paired=count_paired(read_table(source.paired, PAIRED)),
         notes=read_json(source.notes),
         audit=read_json(source.audit),

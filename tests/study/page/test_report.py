@@ -15,12 +15,12 @@ from embedalloc.study.page.provenance import digest_files, find_commit, find_ver
 from embedalloc.study.page.render import emphasise, read_pictures
 from embedalloc.study.page.report import (
     TABLES,
-    compact_table,
     count_paired,
     find_places,
-    full_table,
     group_readings,
     summarise,
+    tabulate_everything,
+    tabulate_paper,
 )
 from embedalloc.study.workflow.tables import TableError, write_table
 from tests.oracles.report_like import (
@@ -231,7 +231,7 @@ def test_headings_are_in_order_and_links_lead_somewhere(page):
 def test_best_of_each_column_with_ties():
     table = table1_frame()
     table.loc[(table["model"] == "one_hot") & (table["metric"] == "brier"), "mean"] = 0.5001
-    compact = compact_table(table)
+    compact = tabulate_paper(table)
     assert [row["label"] for row in compact["rows"]][:2] == ["proposed", "one-hot"]
     best = {
         head: [row["label"] for row in compact["rows"] if row["cells"][i]["mean"]["best"]]
@@ -247,16 +247,16 @@ def test_best_of_each_column_with_ties():
 def test_a_run_without_some_columns_still_gives_tables():
     table = table1_frame()
     table = table[table["metric"].isin(["accuracy", "brier"]) & table["model"].isin(MODELS[:3])]
-    assert compact_table(table)["heads"] == ["Acc", "Brier"]
-    assert [row["label"] for row in full_table(table)["rows"]] == [
+    assert tabulate_paper(table)["heads"] == ["Acc", "Brier"]
+    assert [row["label"] for row in tabulate_everything(table)["rows"]] == [
         "proposed",
         "one-hot",
         "unconstrained",
     ]
 
 
-def test_the_full_table_holds_every_model_and_metric():
-    full = full_table(table1_frame())
+def test_the_tabulate_everything_holds_every_model_and_metric():
+    full = tabulate_everything(table1_frame())
     assert full["heads"] == list(METRIC_LABELS.values())
     assert len(full["rows"]) == len(MODELS)
     assert sum(row["printed"] for row in full["rows"]) == len(PAPER)

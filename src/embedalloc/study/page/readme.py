@@ -19,7 +19,7 @@ BESIDE_THE_STUDY = ("benchmarks", "multiverse")
 PICTURE_FOLDER = Path("workflow/report/pictures")
 
 
-def verdict_table(claims: pd.DataFrame) -> str:
+def tabulate_verdicts(claims: pd.DataFrame) -> str:
     """Return the number of claims by section and verdict, and the ones that fail, in Markdown."""
     rows = [
         [title, *map(str, count_verdicts(claims[claims["section"] == section]).values())]
@@ -35,7 +35,7 @@ def verdict_table(claims: pd.DataFrame) -> str:
     return text
 
 
-def source_digest(root: Path) -> str:
+def digest_source(root: Path) -> str:
     """Return a fingerprint of what decides the verdicts: the study's settings and the ledger."""
     config, ledger = (
         yaml.safe_load((root / name).read_text("utf-8"))
@@ -45,12 +45,12 @@ def source_digest(root: Path) -> str:
     return digest_of([study, ledger])[:16]
 
 
-def block(claims: pd.DataFrame, root: Path) -> str:
+def write_block(claims: pd.DataFrame, root: Path) -> str:
     """Return the README's part between the markers, markers included."""
-    return f"{BEGIN} of {source_digest(root)} -->\n{verdict_table(claims)}\n{END}"
+    return f"{BEGIN} of {digest_source(root)} -->\n{tabulate_verdicts(claims)}\n{END}"
 
 
-def block_of(readme: str) -> str:
+def find_block(readme: str) -> str:
     """Return the present part between the markers."""
     found = re.search(rf"{re.escape(BEGIN)}.*?{re.escape(END)}", readme, flags=re.DOTALL)
     if found is None:
@@ -63,7 +63,7 @@ def refresh(root: Path) -> None:
     readme = root / "README.md"
     text = readme.read_text("utf-8")
     claims = read_table(root / "results/claims.parquet", CLAIMS)
-    write_text(readme, text.replace(block_of(text), block(claims, root)))
+    write_text(readme, text.replace(find_block(text), write_block(claims, root)))
     (root / PICTURE_FOLDER).mkdir(parents=True, exist_ok=True)
     for name in PICTURES:
         shutil.copyfile(root / "figures" / name, root / PICTURE_FOLDER / name)

@@ -105,7 +105,7 @@ def summarise(counts: Mapping[str, int]) -> str:
     return f"Of the paper’s {total} claims, {', '.join(parts)} and {last}."
 
 
-def compact_table(table: pd.DataFrame) -> dict[str, Any]:
+def tabulate_paper(table: pd.DataFrame) -> dict[str, Any]:
     """Return the paper's models and metrics, ours beside the paper's, the best of each marked.
 
     Ties at three decimals are all marked. A metric that the run lacks is left out.
@@ -135,7 +135,7 @@ def compact_table(table: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def full_table(table: pd.DataFrame) -> dict[str, Any]:
+def tabulate_everything(table: pd.DataFrame) -> dict[str, Any]:
     """Return all models and metrics with intervals, and the paper's figures where it has them."""
     known = set(table["metric"])
     metrics = [metric for metric in METRIC_LABELS if metric in known]
