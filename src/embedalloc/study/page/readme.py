@@ -31,7 +31,7 @@ def tabulate_verdicts(claims: pd.DataFrame) -> str:
     each = claims.drop_duplicates("claim")
     failed = each[each["verdict"] == "not reproduced"]["statement"]
     if len(failed):
-        text += "\n".join(["\n\nNot reproduced:\n", *(f"- {each}" for each in failed)])
+        text += "\n".join(["\n\nNot reproduced:\n", *(f"- {statement}" for statement in failed)])
     return text
 
 
