@@ -13,7 +13,7 @@ from embedalloc.study.multiverse.summary import (
     EFFECTS,
     SHARES,
     describe_multiverse,
-    share_words,
+    print_shares,
 )
 from embedalloc.study.page.provenance import find_commit, find_versions
 from embedalloc.study.page.render import read_pictures, render_page
@@ -46,7 +46,7 @@ def main(source: Any, params: Any, project: Path) -> str:
         "settings of everything that the paper leaves open.",
         sections=SECTIONS,
         claims=judged.loc[shares["claim"]].reset_index().to_dict("records"),
-        shares=share_words(shares),
+        shares=print_shares(shares),
         pictures=read_pictures(listed, source.figures, source.captions, sections=["multiverse"]),
         multiverse=describe_multiverse(shares, read_table(source.effects, EFFECTS)),
         regret=describe_regret(

@@ -39,7 +39,7 @@ from embedalloc.study.multiverse.heart import (
 from embedalloc.study.multiverse.runs import (
     DRAWN_REGRET,
     ExperimentCell,
-    regret_of_points,
+    measure_regret,
     run_points,
 )
 from embedalloc.study.multiverse.summary import (
@@ -47,10 +47,10 @@ from embedalloc.study.multiverse.summary import (
     SHARES,
     count_shares,
     describe_multiverse,
+    describe_overturns,
     measure_effects,
-    overturn_words,
-    share_words,
-    variance_share,
+    measure_variance_share,
+    print_shares,
 )
 from embedalloc.study.settings.configuration import read_configuration
 from embedalloc.study.settings.exp3 import Exp3Choices
@@ -387,7 +387,7 @@ def test_regret_of_draws():
               if p.kind == "draw"]  # fmt: skip
     block = Exp3Choices.taken_from(SETTINGS.exp3, budgets=[300, 1000])
     cell = mv.DrawsCell(settings=block, seed=SETTINGS.seed, points=chosen, replications=2)
-    frame = regret_of_points(space, cell)
+    frame = measure_regret(space, cell)
     DRAWN_REGRET.check(frame, "regret")
     assert (frame[frame["budget"] == 300]["excess"] == 0).all()  # one allocation only
 
@@ -458,14 +458,14 @@ def test_wilson_is_the_score_test_turned_round(held, trials):
 
 def test_the_variance_share_by_hand():
     scores = pd.Series([1.0, 1.0, 0.0, 0.0])
-    assert variance_share(scores, pd.Series(list("aabb"))) == 1.0
-    assert variance_share(scores, pd.Series(list("abab"))) == 0.0
+    assert measure_variance_share(scores, pd.Series(list("aabb"))) == 1.0
+    assert measure_variance_share(scores, pd.Series(list("abab"))) == 0.0
     # Between 0.5 and 0.75 of six: total 1.5, within 1.25 − …, by the textbook's formula.
     scores, groups = pd.Series([1.0, 1.0, 0.0, 1.0, 0.0, 0.0]), pd.Series(list("aaabbb"))
     within, total = 2 / 3 + 2 / 3, 1.5
     expected = (total - within - within / 4) / total
-    assert variance_share(scores, groups) == pytest.approx(max(expected, 0.0))
-    assert math.isnan(variance_share(pd.Series([1.0, 1.0]), pd.Series(list("ab"))))
+    assert measure_variance_share(scores, groups) == pytest.approx(max(expected, 0.0))
+    assert math.isnan(measure_variance_share(pd.Series([1.0, 1.0]), pd.Series(list("ab"))))
 
 
 def outcome_table(values):
@@ -520,12 +520,12 @@ def test_shares_and_overturning_changes_by_hand():
     by_rank = choices[(choices["claim"] == row["claim"]) & (choices["choice"] == "rank")]
     assert by_rank.set_index("value")["draws"].to_dict() == {"10": 1, "20": 1, "40": 2}
     words = "holds in 50 % of 4 settings (15 to 85 %), 1 of them unsettled"
-    assert share_words(found)[row["claim"]] == words
+    assert print_shares(found)[row["claim"]] == words
     page = as_markdown(describe_multiverse(found, choices))
     assert "| 3 of 4 | 1 of 2 (1 of 1) |" in page
     expected = "1 of 2 settled single changes (3 in all): rank 40 (fails)"
     assert f"| `{row['claim']}` | holds | {expected} |" in page
-    unsettled = overturn_words(dict(row) | {"default_settled": False})
+    unsettled = describe_overturns(dict(row) | {"default_settled": False})
     assert unsettled == "the default itself is not settled"
     kept = table[~((table["kind"] == "single") & (table["outcome"] == "fails"))]
     again = count_shares(kept, spaces, CLAIMS).iloc[0]
@@ -533,7 +533,7 @@ def test_shares_and_overturning_changes_by_hand():
     expected = (
         "none of 1 settled single changes (1 in all); a draw with 1 changes: rank 40 (partly)"
     )
-    assert overturn_words(again) == expected
+    assert describe_overturns(again) == expected
 
 
 def test_pairs_come_before_draws_and_long_lists_are_cut():
@@ -549,7 +549,7 @@ def test_pairs_come_before_draws_and_long_lists_are_cut():
     spaces = {"exp2": SPACES["exp2"]}
     row = count_shares(outcome_table(runs + pairs), spaces, CLAIMS).iloc[0]
     assert (row["pairs"], row["overturning_pairs"], row["fewest"]) == (14, 13, 2)
-    words = overturn_words(row)
+    words = describe_overturns(row)
     assert words.startswith(
         "none of 1 settled single changes (1 in all); 13 of 14 settled pairs (14 in all): "
         "rank 10, scale 1 (fails); "
@@ -560,4 +560,4 @@ def test_pairs_come_before_draws_and_long_lists_are_cut():
         "none of 1 settled single changes (1 in all) and none of 1 settled pairs (1 in all); "
         "a draw with 1 changes: scale 20 (fails)"
     )
-    assert overturn_words(row) == expected
+    assert describe_overturns(row) == expected

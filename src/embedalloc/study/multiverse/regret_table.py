@@ -27,7 +27,7 @@ WORDS = {
 }
 
 
-def mean_excess(regret: pd.DataFrame, over: str) -> pd.DataFrame:
+def average_excess(regret: pd.DataFrame, over: str) -> pd.DataFrame:
     """Return mean and 95 % interval of the excess by rule and by `over`, over replications.
 
     What is not named is averaged within a replication first, so that a replication counts once.
@@ -35,7 +35,7 @@ def mean_excess(regret: pd.DataFrame, over: str) -> pd.DataFrame:
     return _intervals({value: _by_replication(rows) for value, rows in regret.groupby(over)}, over)
 
 
-def mean_gain(regret: pd.DataFrame, over: str) -> pd.DataFrame:
+def average_gain(regret: pd.DataFrame, over: str) -> pd.DataFrame:
     """Return the paired gain on the proposed rule: its excess minus the other's, by rule."""
     tables = {}
     for value, rows in regret.groupby(over):
@@ -75,7 +75,7 @@ def describe_regret(
         Sample size of the table over budgets.
     """
     sizes, budgets = sorted(set(regret["observations"])), sorted(set(regret["budget"]))
-    gains = [mean_gain(regret[regret["observations"] == size], "budget") for size in sizes]
+    gains = [average_gain(regret[regret["observations"] == size], "budget") for size in sizes]
     return [
         Part(
             "Regret in Experiment 3",
@@ -91,9 +91,9 @@ def describe_regret(
                 "the relevance-weighted rule the noise of the latent samples.",
             ],
         ),
-        _grid(mean_excess(regret, "observations"), "n", "Mean over the budgets, by sample size"),
+        _grid(average_excess(regret, "observations"), "n", "Mean over the budgets, by sample size"),
         _grid(
-            mean_gain(regret, "observations"),
+            average_gain(regret, "observations"),
             "n",
             paragraphs=[
                 "Gain on the proposed rule (its excess minus the other's, in points, paired):"
@@ -101,7 +101,7 @@ def describe_regret(
             rules=RULES[1:],
         ),
         _grid(
-            mean_excess(regret[regret["observations"] == budget_observations], "budget"),
+            average_excess(regret[regret["observations"] == budget_observations], "budget"),
             "B",
             f"By budget, at n = {budget_observations:,}",
         ),
@@ -175,7 +175,7 @@ def _compare_settings(draws: pd.DataFrame) -> list[list[str]]:
     return rows
 
 
-def quantiles(draws: pd.DataFrame) -> dict[str, Floats]:
+def find_quantiles(draws: pd.DataFrame) -> dict[str, Floats]:
     """Return by rule the 10th, 25th, 50th, 75th and 90th percentile of its mean excess."""
     at = [0.1, 0.25, 0.5, 0.75, 0.9]
     return {rule: np.quantile(values, at) for rule, values in _by_setting(draws).items()}

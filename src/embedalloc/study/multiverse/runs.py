@@ -102,7 +102,7 @@ def find_claims(block: Block, tables: Tables, bootstrap: Bootstrap) -> Findings:
     )
 
 
-def regret_of_points(space: Space, cell: DrawsCell[Exp3Choices]) -> pd.DataFrame:
+def measure_regret(space: Space, cell: DrawsCell[Exp3Choices]) -> pd.DataFrame:
     """Return the mean excess of every rule over the oracle, by draw of Experiment 3 and budget."""
     frames = []
     for point in cell.points:

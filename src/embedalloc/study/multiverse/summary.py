@@ -183,7 +183,7 @@ def measure_effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.D
             settings = pd.DataFrame([json.loads(text) for text in drawn["setting"]])
             scores = drawn["outcome"].map(OUTCOME_SCORES)
             for choice in space.choices:
-                explained = variance_share(scores, settings[choice.name])
+                explained = measure_variance_share(scores, settings[choice.name])
                 for value in choice.options:
                     here = settings[choice.name] == value
                     share, low, high = _count_held(drawn["outcome"][here] == "holds")
@@ -205,7 +205,7 @@ def measure_effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.D
     return pd.DataFrame(rows)
 
 
-def variance_share(scores: "pd.Series[float]", groups: "pd.Series[str]") -> float:
+def measure_variance_share(scores: "pd.Series[float]", groups: "pd.Series[str]") -> float:
     """Return the share of the variance between groups, without what chance alone would give (ε²).
 
     Nan where the scores do not vary; never below 0.
@@ -220,7 +220,7 @@ def variance_share(scores: "pd.Series[float]", groups: "pd.Series[str]") -> floa
     return max(0.0, (total - within - (count - 1) * within / freedom) / total)
 
 
-def share_words(table: pd.DataFrame) -> dict[str, str]:
+def print_shares(table: pd.DataFrame) -> dict[str, str]:
     """Return for each followed claim how often it holds, in a few words."""
     words = {}
     for row in table.to_dict("records"):
@@ -278,7 +278,7 @@ def describe_multiverse(table: pd.DataFrame, choices: pd.DataFrame) -> list[Part
                 "take no further replications, so fewer are settled, and only settled ones count."
             ],
             head=["claim", "default", "smallest change"],
-            rows=[[f"`{row['claim']}`", _default(row), overturn_words(row)] for row in rows],
+            rows=[[f"`{row['claim']}`", _default(row), describe_overturns(row)] for row in rows],
         ),
         Part(
             "What decides",
@@ -317,7 +317,7 @@ def _again_words(row: Mapping[Any, Any]) -> str:
 SHOWN = 12
 
 
-def overturn_words(row: Mapping[Any, Any]) -> str:
+def describe_overturns(row: Mapping[Any, Any]) -> str:
     """Return the smallest change that overturns the default outcome, in words."""
     if not row["default_settled"]:
         return "the default itself is not settled"
