@@ -3,13 +3,13 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from embedalloc.intervals import normal_interval
 from embedalloc.study.heart.metrics import LOSSES
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
     MODELS,
     draw_curve,
     legend_below,
-    mean_interval,
     new_figure,
     plain_log_ticks,
     save_figure,
@@ -21,6 +21,14 @@ OVER_BUDGETS = ("proposed", "uniform", "unit_coefficients")
 WITHOUT_BUDGET = ("unconstrained", "one_hot")
 
 
+def mean_with_interval(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return the mean over splits and its interval for each budget."""
+    grouped = rows.groupby("budget", sort=True)[column]
+    mean = grouped.mean()
+    low, high = normal_interval(mean, grouped.std(), grouped.count())
+    return pd.DataFrame({"mean": mean, "low": low, "high": high})
+
+
 def draw(losses: pd.DataFrame) -> Figure:
     """Draw mean losses with the 95 % interval of the mean; models without budget as lines."""
     figure, axes = new_figure(1, 2, height=2.9, sharey=True)
@@ -29,7 +37,7 @@ def draw(losses: pd.DataFrame) -> Figure:
         column = f"{part}_logloss"
         for network in OVER_BUDGETS:
             rows = losses[losses["network"] == network]
-            draw_curve(axis, mean_interval(rows, "budget", column), MODELS[network])
+            draw_curve(axis, mean_with_interval(rows, column), MODELS[network])
         for network, linestyle in zip(WITHOUT_BUDGET, ("--", ":"), strict=True):
             rows = losses[(losses["network"] == network) & (losses["restart"] == 0)]
             look = MODELS[network]

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from embedalloc.study.heart.bench import bench_of_split, training_settings
+from embedalloc.study.heart.bench import bench_of_split
 from embedalloc.study.heart.metrics import SCORES
 from embedalloc.study.heart.patients import PATIENTS
 from embedalloc.study.heart.table1 import MODELS, TIMES
@@ -24,10 +24,8 @@ def time_models(
     chosen = {model: tuple(first[model].tolist()) for model in MODELS}
     different = sorted(set(chosen.values()))
     shapes = [bench.shape(dimensions or None) for dimensions in different]
-    settings = training_settings(cell.settings)
-    times = dict(
-        zip(different, time_in_turns(shapes, bench.training, settings, turns), strict=True)
-    )
+    timed = time_in_turns(shapes, bench.training, cell.settings, turns)
+    times = dict(zip(different, timed, strict=True))
     rows = [(model, first[model], *times[chosen[model]]) for model in MODELS]
     return pd.DataFrame(rows, columns=list(TIMES.columns))
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embedalloc.arrays import Floats, Ints
-from embedalloc.greedy import ReductionPerParameter, give_back, spend
+from embedalloc.greedy import give_back, spend
 from embedalloc.problem import (
     BudgetProblem,
     Cardinalities,
     Constraints,
-    PerPredictor,
+    PerField,
     build_problem,
 )
 
@@ -24,14 +24,14 @@ WHOLE_NUMBER_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Allocation:
-    """Dimensions by predictor name, and the proof that they respect the budget.
+    """Dimensions by field name, and the proof that they respect the budget.
 
     Attributes
     ----------
     allocation_rule
         Name of the rule that chose the dimensions.
     dimensions, cardinalities, parameters
-        By predictor name; parameters are what the predictor's dimensions cost.
+        By field name; parameters are what the field's dimensions cost.
     budget
         Number of parameters that could be spent.
     objective
@@ -66,44 +66,55 @@ class Allocation:
         return max(0.0, self.objective - self.lower_bound)
 
     def __str__(self) -> str:
-        width = max(9, *(len(name) for name in self.dimensions))
-        lines = [f"{'predictor':<{width}}  categories  dimension  parameters"]
+        # Laid out here and not by `embedalloc.text`: its words must not make the study run again.
+        width = max(5, *map(len, self.dimensions))
+        lines = [f"{'field':<{width}}  categories  dimension  parameters"]
         lines += [
             f"{name:<{width}}  {self.cardinalities[name]:>10,}  {dimension:>9,}  "
             f"{self.parameters[name]:>10,}"
             for name, dimension in self.dimensions.items()
         ]
-        lines.append(
+        return "\n".join([*lines, *self.summary()])
+
+    def summary(self) -> list[str]:
+        """Return what was spent and, where there is an objective, its value, in a line each."""
+        lines = [
             f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
             f"{self.leftover:,} left over"
-        )
+        ]
         if self.objective is not None:
             gap = "" if self.gap is None else f", at most {self.gap:.4g} above the optimum"
             lines.append(f"objective {self.objective:.6g}{gap}")
-        return "\n".join(lines)
+        return lines
 
 
-def allocation_of(
-    problem: BudgetProblem,
-    dimensions: Ints,
-    allocation_rule: str,
-    *,
-    objective: float | None = None,
-    lower_bound: float | None = None,
-) -> Allocation:
-    """Return the named result for a vector of dimensions, after a last look at the constraints."""
+class Solution(NamedTuple):
+    """What a rule chose: one dimension per field, and what it knows of the objective."""
+
+    dimensions: Ints
+    objective: float | None = None
+    lower_bound: float | None = None
+
+
+def name_solution(problem: BudgetProblem, solution: Solution, allocation_rule: str) -> Allocation:
+    """Return the named result of a rule, after a last look at the constraints."""
+    dimensions, objective, lower_bound = solution
     cost = problem.cost_of(dimensions)
     within = (problem.lower <= dimensions) & (dimensions <= problem.upper)
     if cost > problem.budget or not within.all():
         raise AssertionError(f"{allocation_rule} broke a constraint: {dimensions}, cost {cost}")
+
+    def by_field(values: Ints) -> dict[str, int]:
+        return dict(zip(problem.names, values.tolist(), strict=True))
+
     return Allocation(
-        allocation_rule=allocation_rule,
-        dimensions=dict(zip(problem.names, dimensions.tolist(), strict=True)),
-        cardinalities=dict(zip(problem.names, problem.cardinalities.tolist(), strict=True)),
-        parameters=dict(zip(problem.names, (problem.costs * dimensions).tolist(), strict=True)),
-        budget=problem.budget,
-        objective=objective,
-        lower_bound=lower_bound,
+        allocation_rule,
+        by_field(dimensions),
+        by_field(problem.cardinalities),
+        by_field(problem.costs * dimensions),
+        problem.budget,
+        objective,
+        lower_bound,
     )
 
 
@@ -144,7 +155,7 @@ def whole_dimensions_below(targets: Floats, problem: BudgetProblem) -> Ints:
 
 
 def integer_dimensions(
-    coefficients: PerPredictor,
+    coefficients: PerField,
     cardinalities: Cardinalities,
     budget: int,
     **constraints: Unpack[Constraints],
@@ -161,7 +172,7 @@ def integer_dimensions(
         Approximation coefficients a_j > 0.
     cardinalities, budget, **constraints
         As in `embedalloc.problem.build_problem`: minimum, maximum, fixed, multiple_of,
-        cost_per_dimension. With a minimum of 0 a predictor goes without an embedding only where
+        cost_per_dimension. With a minimum of 0 a field goes without an embedding only where
         the budget cannot pay everyone's first dimension, because a/0 is infinite; those with the
         largest a_j/N_j are served first.
 
@@ -174,36 +185,35 @@ def integer_dimensions(
     Examples
     --------
     >>> print(integer_dimensions({"sex": 1.0, "town": 4.0}, {"sex": 3, "town": 50}, 180))
-    predictor  categories  dimension  parameters
-    sex                 3         10          30
-    town               50          3         150
-    proposed: 180 of 180 parameters spent, 0 left over
+    field  categories  dimension  parameters
+    sex             3         10          30
+    town           50          3         150
+    paper: 180 of 180 parameters spent, 0 left over
     objective 1.43333, at most 0.03339 above the optimum
     """
     problem = build_problem(cardinalities, budget, **constraints)
+    return name_solution(problem, solve_by_paper(problem, coefficients), "paper")
+
+
+def solve_by_paper(problem: BudgetProblem, coefficients: PerField) -> Solution:
+    """Return what `integer_dimensions` does, for a problem that is stated already."""
     a = problem.positive_vector(coefficients, "coefficients")
-    served = serve_first_dimensions(problem, a)
-    dimensions = proposed_dimensions(served, a)
-    return allocation_of(
-        problem,
-        dimensions,
-        "proposed",
-        objective=reciprocal_objective(a, dimensions),
-        lower_bound=_continuous_bound(served, a),
-    )
+    served = _serve_first_dimensions(problem, a)
+    dimensions = round_and_spend(served, a)
+    return Solution(dimensions, reciprocal_objective(a, dimensions), _continuous_bound(served, a))
 
 
-def reciprocal_objective(coefficients: Floats, dimensions: Ints) -> float:
-    """Return Σ a_j/d_j; infinite where a predictor has no dimension."""
+def reciprocal_objective(coefficients: Floats, dimensions: Floats | Ints) -> float:
+    """Return Σ a_j/d_j; infinite where a field has no dimension."""
     with np.errstate(divide="ignore"):
         return float((coefficients / dimensions).sum())
 
 
-def serve_first_dimensions(problem: BudgetProblem, coefficients: Floats) -> BudgetProblem:
-    """Turn a minimum of 0 into 1 for as many predictors as the budget can pay.
+def _serve_first_dimensions(problem: BudgetProblem, coefficients: Floats) -> BudgetProblem:
+    """Turn a minimum of 0 into 1 for as many fields as the budget can pay.
 
     Served in the order of a_j/N_j, the limit of the reduction per parameter as d falls to 0.
-    Predictors that cannot be paid are held at 0.
+    Fields that cannot be paid are held at 0.
     """
     waiting = np.flatnonzero((problem.lower == 0) & (problem.upper > 0))
     if not waiting.size:
@@ -220,22 +230,27 @@ def serve_first_dimensions(problem: BudgetProblem, coefficients: Floats) -> Budg
     return replace(problem, lower=lower, upper=upper, fixed=problem.fixed | (upper == 0))
 
 
-def proposed_dimensions(problem: BudgetProblem, a: Floats) -> Ints:
+def round_and_spend(problem: BudgetProblem, a: Floats) -> Ints:
     """Return Algorithm 1's whole dimensions for positive coefficients and minimums above 0."""
     free = ~problem.fixed
     targets = problem.lower.astype(np.float64)
     if free.any():
         targets[free] = _theorem_3(a[free], problem.costs[free], problem.shared_budget)
-    priority = ReductionPerParameter(a, problem.costs, problem.step)
+    costs, step = problem.costs.astype(np.float64), problem.step
+
+    def reduction_per_parameter(j: Any, d: Any) -> Any:
+        return a[j] / (costs[j] * d * (d + step))  # (a/d − a/(d + s)) / (s N)
+
     rounded = whole_dimensions_below(targets, problem)
     # NOTE[PAPER] integer-projection: Algorithm 1 projects onto the budget without saying how.
-    return spend(give_back(rounded, problem, priority), problem, priority)
+    affordable = give_back(rounded, problem, reduction_per_parameter)
+    return spend(affordable, problem, reduction_per_parameter)
 
 
 def _continuous_bound(problem: BudgetProblem, a: Floats) -> float:
     """Return the least Σ a_j/d_j over real dimensions within the bounds and the budget.
 
-    Theorem 3 for the predictors that no bound stops. Those stopped are pegged to their bound, in
+    Theorem 3 for the fields that no bound stops. Those stopped are pegged to their bound, in
     each turn only the side that moves more parameters, which is never undone (Bitran and Hax).
     """
     d = np.where(problem.upper == problem.lower, problem.lower, np.nan)
@@ -252,11 +267,7 @@ def _continuous_bound(problem: BudgetProblem, a: Floats) -> float:
             break
         missing = (problem.costs * (problem.lower - wanted))[low].sum()
         surplus = (problem.costs * (wanted - problem.upper))[high].sum()
-        d = (
-            np.where(low, problem.lower, d)
-            if missing >= surplus
-            else np.where(high, problem.upper, d)
-        )
+        stopped, bound = (low, problem.lower) if missing >= surplus else (high, problem.upper)
+        d = np.where(stopped, bound, d)
     d = np.where(np.isnan(d), problem.lower, d)
-    with np.errstate(divide="ignore"):
-        return float((a / d).sum())
+    return reciprocal_objective(a, d)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embedalloc.arrays import Floats
-from embedalloc.problem import whole_number
+from embedalloc.checks import whole_number
 
 Rows = NDArray[np.intp]
 Dimensions = TypeVar("Dimensions")

@@ -1,4 +1,4 @@
-"""The complete search behind the exact optimum: one choice per predictor, within the budget."""
+"""The complete search behind the exact optimum: one choice per field, within the budget."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ DEPARTURES_AT_ONCE = 2_000_000
 
 @dataclass(frozen=True)
 class Choices:
-    """Every dimension that is still in question, one row each, sorted by predictor."""
+    """Every dimension that is still in question, one row each, sorted by field."""
 
     group: NDArray[np.intp]
     dimension: Ints
@@ -26,7 +26,7 @@ class Choices:
 
     @property
     def starts(self) -> NDArray[np.intp]:
-        """Row at which each predictor's choices begin."""
+        """Row at which each field's choices begin."""
         return np.flatnonzero(np.r_[True, np.diff(self.group) > 0])
 
 
@@ -34,8 +34,8 @@ class ChoiceSearch:
     """Complete search over departures from the lone decisions, cheapest regret first.
 
     A state is a set of departures made so far, kept as its change in cost and in error against
-    the lone decisions. Departures come predictor by predictor in the order of their smallest
-    regret, so the search ends as soon as no state can afford the next predictor's regret.
+    the lone decisions. Departures come field by field in the order of their smallest
+    regret, so the search ends as soon as no state can afford the next field's regret.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ChoiceSearch:
     def run(self) -> None:
         """Find the best rows; `unexplored` stays infinite if the search was complete."""
         departures = self._departures()
-        # What the predictors still to come could save at most, to drop hopeless states early.
+        # What the fields still to come could save at most, to drop hopeless states early.
         savings = [min(0, int(cost.min())) for _, cost, _, _ in departures]
         savings_left = np.cumsum([0, *savings[::-1]])[::-1]
         cost, error, regret = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)
@@ -101,16 +101,14 @@ class ChoiceSearch:
             self.best = self._rebuild(found, departures, history)
 
     def _departures(self) -> list[tuple[NDArray[np.intp], Ints, Floats, Floats]]:
-        """Return per predictor: rows that could help, their change in cost and error, regret."""
+        """Return per field: rows that could help, their change in cost and error, regret."""
         choices, group = self.choices, self.choices.group
         useful = self.regret <= self.slack
         useful[self.base] = False
         rows = np.flatnonzero(useful)
-        per_predictor = (
-            np.split(rows, np.flatnonzero(np.diff(group[rows])) + 1) if rows.size else []
-        )
+        per_field = np.split(rows, np.flatnonzero(np.diff(group[rows])) + 1) if rows.size else []
         departures = []
-        for mine in per_predictor:
+        for mine in per_field:
             start = self.base[group[mine[0]]]
             departures.append(
                 (

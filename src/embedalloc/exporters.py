@@ -1,9 +1,9 @@
 """An allocation in the words of other libraries.
 
-The cardinality of a predictor is the number of rows of its table, a row for missing or unseen
+The cardinality of a field is the number of rows of its table, a row for missing or unseen
 categories included. Every exporter is such that the tables which the library then builds have
 exactly these rows and the allocated dimensions. Where a library adds a row of its own, the
-cardinality must have counted it; each function says how. Predictors with dimension 0 have no
+cardinality must have counted it; each function says how. Fields with dimension 0 have no
 table and are left out everywhere but in JSON; leave them out of the model's columns too.
 """
 
@@ -68,7 +68,7 @@ def to_torchrec(allocation: Allocation) -> list[dict[str, Any]]:
 
 
 def to_keras(allocation: Allocation) -> dict[str, dict[str, int]]:
-    """Return keywords of `keras.layers.Embedding` by predictor.
+    """Return keywords of `keras.layers.Embedding` by field.
 
     `input_dim` is the cardinality: the largest index plus one, with the indices that
     StringLookup or IntegerLookup keep for unseen categories and masks.
@@ -80,7 +80,7 @@ def to_keras(allocation: Allocation) -> dict[str, dict[str, int]]:
 
 
 def to_torch(allocation: Allocation) -> "nn.ModuleDict":
-    """Return new, untrained `nn.Embedding` tables by predictor.
+    """Return new, untrained `nn.Embedding` tables by field.
 
     The keys are the names, except where torch does not allow them: see `module_key`.
     """
@@ -95,7 +95,7 @@ def to_torch(allocation: Allocation) -> "nn.ModuleDict":
 
 
 def module_key(name: str) -> str:
-    """Return a predictor's key in an `nn.ModuleDict`; `urllib.parse.unquote` gives the name back.
+    """Return a field's key in an `nn.ModuleDict`; `urllib.parse.unquote` gives the name back.
 
     Torch refuses dots and the names of its own attributes. A dot or per cent sign is written as
     in web addresses, and so is the first letter of an attribute's name.
@@ -186,7 +186,7 @@ def export_text(allocation: Allocation, name: str) -> str:
 
 
 def _tables(allocation: Allocation) -> list[tuple[str, int, int]]:
-    """Return (name, rows, dimension) of every predictor that has a table."""
+    """Return (name, rows, dimension) of every field that has a table."""
     return [
         (name, allocation.cardinalities[name], dimension)
         for name, dimension in allocation.dimensions.items()
@@ -196,7 +196,7 @@ def _tables(allocation: Allocation) -> list[tuple[str, int, int]]:
 
 def _without_dots(name: str) -> str:
     if not name:
-        raise ValueError("a predictor with an empty name cannot be the key of a module")
+        raise ValueError("a field with an empty name cannot be the key of a module")
     return name.replace("%", "%25").replace(".", "%2E")
 
 

@@ -2,18 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
-from torch import nn
 
 from embedalloc.allocation import Allocation
 from embedalloc.arrays import Floats
+from embedalloc.checks import put_in_order
 from embedalloc.from_cardinalities import allocate, useful_maximum
-from embedalloc.problem import PerPredictor, check_names
+from embedalloc.problem import PerField
 from embedalloc.spectra import fit_coefficient, singular_values_by_rows, spectral_tails
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 #: Values that are copied from a table at a time (32 MB as float64).
 VALUES_PER_BLOCK = 2**22
@@ -39,7 +42,7 @@ class TableInModel:
 
     name: str
     aliases: tuple[str, ...]
-    weight: torch.Tensor
+    weight: "torch.Tensor"
     padding_row: int | None
 
     @property
@@ -67,6 +70,8 @@ class TableInModel:
 
     def _blocks(self, weights: Floats) -> Iterator[Floats]:
         """Copy the table block by block, rows times weights, the padding row as zeros."""
+        import torch  # heavy: only where it is used
+
         height = max(1, VALUES_PER_BLOCK // self.columns)
         for start in range(0, self.rows, height):
             part = self.weight[start : start + height].detach()
@@ -92,16 +97,19 @@ class TableInModel:
         return np.asarray(np.sqrt(counts / counts.sum()))
 
 
-def embedding_tables(module: nn.Module) -> tuple[TableInModel, ...]:
+def embedding_tables(module: "nn.Module") -> tuple[TableInModel, ...]:
     """Return every nn.Embedding and nn.EmbeddingBag table of a model, shared ones once.
 
     Examples
     --------
+    >>> from torch import nn
     >>> model = nn.ModuleDict({"query": nn.Embedding(9, 4, padding_idx=0), "rank": nn.Linear(4, 1)})
     >>> model["document"] = nn.Embedding(9, 4, _weight=model["query"].weight)
     >>> [(table.name, table.aliases, table.rows) for table in embedding_tables(model)]
     [('query', ('document',), 9)]
     """
+    from torch import nn
+
     found: dict[int, list[tuple[str, nn.Module, torch.Tensor]]] = {}
     for name, child in module.named_modules(remove_duplicate=False):
         if type(child).__module__.startswith("torch.ao.nn.quantized.modules.embedding"):
@@ -119,14 +127,14 @@ def embedding_tables(module: nn.Module) -> tuple[TableInModel, ...]:
 
 
 def allocate_from_model(
-    module: nn.Module,
+    module: "nn.Module",
     budget: int | str,
     *,
     rule: str = "paper",
     frequencies: Mapping[str, ArrayLike] | None = None,
     fixed: Mapping[str, int] | None = None,
-    minimum: int | PerPredictor = 1,
-    maximum: int | PerPredictor | None = None,
+    minimum: int | PerField = 1,
+    maximum: int | PerField | None = None,
     multiple_of: int = 1,
     dtype: str | None = None,
     optimizer: str | None = None,
@@ -161,6 +169,8 @@ def allocate_from_model(
 
     Examples
     --------
+    >>> import torch
+    >>> from torch import nn
     >>> _ = torch.manual_seed(0)
     >>> model = nn.ModuleDict({"user": nn.Embedding(50, 8), "item": nn.Embedding(200, 8)})
     >>> allocate_from_model(model, 1_000).dimensions
@@ -173,7 +183,7 @@ def allocate_from_model(
     free = [table for table in tables if table.name not in settled]
     if frequencies is not None:
         needed = [name for name in frequencies if name not in settled]
-        check_names(dict.fromkeys(needed), [table.name for table in free], "frequencies")
+        put_in_order(dict.fromkeys(needed), [table.name for table in free], "frequencies")
     ranks = {table.name: min(table.rows - 1, table.columns) for table in tables}
     present = useful_maximum(ranks, minimum=minimum, multiple_of=multiple_of)
     return allocate(
@@ -190,7 +200,7 @@ def allocate_from_model(
     )
 
 
-def _table(owners: list[tuple[str, nn.Module, torch.Tensor]]) -> TableInModel:
+def _table(owners: "list[tuple[str, nn.Module, torch.Tensor]]") -> TableInModel:
     """Return the table of modules that share it, after a check that its numbers can be read."""
     name, _, weight = owners[0]
     if weight.is_meta:

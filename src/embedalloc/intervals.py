@@ -8,9 +8,8 @@ from scipy.special import stdtr, stdtrit
 
 from embedalloc.arrays import Floats
 
-#: Probability that an interval covers, and the normal quantile that belongs to it.
+#: Probability that an interval covers.
 CONFIDENCE = 0.95
-NORMAL_QUANTILE = 1.959963984540054
 
 
 def t_interval(values: Floats, variance_share: Floats | float | None = None) -> tuple[Any, Any]:
@@ -30,6 +29,12 @@ def t_interval(values: Floats, variance_share: Floats | float | None = None) -> 
     return values.mean(axis=0) - half, values.mean(axis=0) + half
 
 
+def normal_interval(mean: Any, deviation: Any, count: Any) -> tuple[Any, Any]:
+    """Return the normal 95 % interval of a mean, or of each in a pandas column of means."""
+    half = 1.96 * deviation / count**0.5
+    return mean - half, mean + half
+
+
 def nadeau_bengio_share(splits: int, judged_over_trained: Floats | float) -> Floats | float:
     """Return the variance of a mean over splits that overlap, over that of the sample.
 
@@ -38,7 +43,7 @@ def nadeau_bengio_share(splits: int, judged_over_trained: Floats | float) -> Flo
     return 1 / splits + judged_over_trained
 
 
-def t_p_value(values: Floats, variance_share: Floats | float) -> Floats:
+def corrected_p_value(values: Floats, variance_share: Floats | float) -> Floats:
     """Return two-sided p-values of t tests that a mean is 0; arguments as in `t_interval`."""
     mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -47,7 +52,7 @@ def t_p_value(values: Floats, variance_share: Floats | float) -> Floats:
     return np.where(spread > 0, p, np.where(mean == 0, 1.0, 0.0))
 
 
-def adjust_by_holm(p_values: Floats) -> Floats:
+def holm(p_values: Floats) -> Floats:
     """Return Holm's step-down adjusted p-values."""
     order = np.argsort(p_values, kind="stable")
     steps = p_values[order] * np.arange(len(p_values), 0, -1)
@@ -56,12 +61,12 @@ def adjust_by_holm(p_values: Floats) -> Floats:
     return adjusted
 
 
-def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
+def wilson(successes: int, trials: int) -> tuple[float, float]:
     """Return Wilson's 95 % interval of a share.
 
     Written out: `scipy.stats.binomtest` differs in the last bit and takes half a second to load.
     """
-    z, share = NORMAL_QUANTILE, successes / trials
+    z, share = 1.959963984540054, successes / trials
     middle = (share + z**2 / (2 * trials)) / (1 + z**2 / trials)
     half = (
         z / (1 + z**2 / trials) * math.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)

@@ -1,7 +1,7 @@
 """The exact integer optimum of any separable error under the budget, with a certificate.
 
-Choosing one dimension per predictor at least total error within the budget is a multiple-choice
-knapsack problem. With a price λ per parameter every predictor decides alone, which gives a lower
+Choosing one dimension per field at least total error within the budget is a multiple-choice
+knapsack problem. With a price λ per parameter every field decides alone, which gives a lower
 bound (the Lagrangian bound) and, for every other choice, its *regret*: how much the bound rises
 if that choice is forced. A choice whose regret exceeds the distance between the best known
 allocation and the bound cannot be part of a better one. What remains is searched completely.
@@ -15,20 +15,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from embedalloc.allocation import (
     Allocation,
-    allocation_of,
-    proposed_dimensions,
+    Solution,
+    name_solution,
     reciprocal_objective,
+    round_and_spend,
 )
 from embedalloc.arrays import Floats, Ints
+from embedalloc.checks import put_in_order
 from embedalloc.choice_search import Choices, ChoiceSearch
 from embedalloc.problem import (
     BudgetError,
     BudgetProblem,
     Cardinalities,
     Constraints,
-    PerPredictor,
+    PerField,
     build_problem,
-    check_names,
 )
 
 #: Dimensions that may be listed as choices before windows are cut and proof is given up.
@@ -39,7 +40,7 @@ def optimal_dimensions(
     cardinalities: Cardinalities,
     budget: int,
     *,
-    coefficients: PerPredictor | None = None,
+    coefficients: PerField | None = None,
     curves: Mapping[str, ArrayLike] | Sequence[ArrayLike] | None = None,
     **constraints: Unpack[Constraints],
 ) -> Allocation:
@@ -52,7 +53,7 @@ def optimal_dimensions(
     coefficients
         The errors are a_j/d_j, the paper's surrogate.
     curves
-        The errors are measured: entry d of a predictor's curve is its error at dimension d,
+        The errors are measured: entry d of a field's curve is its error at dimension d,
         from d = 0 on. An infinite entry forbids that dimension, and the curve's end is the
         largest dimension. Curves may have any shape.
 
@@ -66,13 +67,24 @@ def optimal_dimensions(
     Examples
     --------
     >>> print(optimal_dimensions({"a": 2, "b": 5}, 12, curves=[[9, 4, 1, 0], [9, 3, 2]]))
-    predictor  categories  dimension  parameters
-    a                   2          3           6
-    b                   5          1           5
+    field  categories  dimension  parameters
+    a               2          3           6
+    b               5          1           5
     optimal: 11 of 12 parameters spent, 1 left over
     objective 3, at most 0 above the optimum
     """
     problem = build_problem(cardinalities, budget, **constraints)
+    solution = solve_optimally(problem, coefficients=coefficients, curves=curves)
+    return name_solution(problem, solution, "optimal")
+
+
+def solve_optimally(
+    problem: BudgetProblem,
+    *,
+    coefficients: PerField | None = None,
+    curves: Mapping[str, ArrayLike] | Sequence[ArrayLike] | None = None,
+) -> Solution:
+    """Return what `optimal_dimensions` does, for a problem that is stated already."""
     if (coefficients is None) == (curves is None):
         raise ValueError("give either coefficients or curves")
     if curves is not None:
@@ -86,15 +98,11 @@ def _choices_from_curves(
     problem: BudgetProblem, curves: Mapping[str, ArrayLike] | Sequence[ArrayLike]
 ) -> Choices:
     """List the permitted points of the curves."""
-    if isinstance(curves, Mapping):
-        check_names(curves, problem.names, "curves")
-        curves = [curves[name] for name in problem.names]
-    if len(curves) != len(problem.names):
-        raise ValueError(f"curves: expected {len(problem.names)}, got {len(curves)}")
+    in_order = put_in_order(curves, problem.names, "curves")
     affordable = _most_affordable(problem)
     rows = []
     for j, name in enumerate(problem.names):
-        curve = np.asarray(curves[j], dtype=np.float64)
+        curve = np.asarray(in_order[j], dtype=np.float64)
         if curve.ndim != 1 or curve.size == 0 or np.isnan(curve).any() or (curve == -np.inf).any():
             raise ValueError(f"curves: {name!r} must be a list of errors, none of them nan or -inf")
         last = min(int(affordable[j]), curve.size - 1)
@@ -138,7 +146,7 @@ def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, flo
     price = _best_price(problem, decide, steepest=float((a / problem.lower).max()))
     alone = decide(price)
     best = a / alone + price * problem.costs * alone
-    known = reciprocal_objective(a, proposed_dimensions(problem, a))
+    known = reciprocal_objective(a, round_and_spend(problem, a))
     bound = float(best.sum()) - price * problem.budget
     slack = max(0.0, known - bound) + 1e-9 * known  # a little wider than rounding can be wrong
     # a/d + λNd ≤ best + slack is a quadratic inequality in d; its roots bound the window.
@@ -169,14 +177,14 @@ def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, flo
 
 
 def _most_affordable(problem: BudgetProblem) -> Ints:
-    """Return each predictor's largest dimension while all others keep their minimum."""
+    """Return each field's largest dimension while all others keep their minimum."""
     leftover = problem.budget - problem.cost_of(problem.lower)
     steps = leftover // (problem.costs * problem.step)
     return np.minimum(problem.upper, problem.lower + problem.step * steps)
 
 
 def _best_reciprocal(a: Floats, problem: BudgetProblem, largest: Ints, price: float) -> Ints:
-    """Return each predictor's minimiser of a/d + λNd among its permitted dimensions."""
+    """Return each field's minimiser of a/d + λNd among its permitted dimensions."""
     if price == 0.0:
         return largest
     step = problem.step
@@ -211,7 +219,7 @@ def _best_price(
     return high
 
 
-def _solve(problem: BudgetProblem, choices: Choices, outside: float) -> Allocation:
+def _solve(problem: BudgetProblem, choices: Choices, outside: float) -> Solution:
     """Search the choices for the least total error within the budget.
 
     No allocation that uses other choices has an error below `outside`.
@@ -235,10 +243,4 @@ def _solve(problem: BudgetProblem, choices: Choices, outside: float) -> Allocati
     search.run()
     objective = float(choices.error[search.best].sum())
     lower_bound = min(objective, outside, bound + search.unexplored)
-    return allocation_of(
-        problem,
-        choices.dimension[search.best],
-        "optimal",
-        objective=objective,
-        lower_bound=lower_bound,
-    )
+    return Solution(choices.dimension[search.best], objective, lower_bound)

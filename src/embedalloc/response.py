@@ -1,80 +1,40 @@
 """The response-aware rule: dimensions by an unbiased estimate of the prediction error.
 
-The paper's rule looks at the predictors' latent matrices alone and weighs every singular direction
+The paper's rule looks at the fields' latent matrices alone and weighs every singular direction
 by its size. This one also looks at the response y and asks what each further direction does for the
 prediction. It assumes more and uses more:
 
 - y is at hand when the dimensions are chosen (the paper's rule does without it);
-- y is predicted by least squares with an intercept from the features of all predictors;
+- y is predicted by least squares with an intercept from the features of all fields;
 - the features do not depend on the noise in y, for example because they were estimated from other
   data; then Mallows' Cp estimates the prediction error without bias;
-- features of different predictors are uncorrelated in the sample, or nearly so. Then the errors of
-  the predictors add up and each has a curve of its own; with correlated predictors the sum of the
+- features of different fields are uncorrelated in the sample, or nearly so. Then the errors of
+  the fields add up and each has a curve of its own; with correlated fields the sum of the
   curves is an approximation.
 
-For predictor j let r_j be the partial residuals of y (what the other predictors do not explain),
+For field j let r_j be the partial residuals of y (what the other fields do not explain),
 q_1, q_2, … its centred features made orthonormal in their order, and s² the residual variance with
 all features. The curve is g_j(d) = −Σ_{k≤d} (q_k'r_j)² + 2 s² d, the change of Cp from d = 0 on.
+`embedalloc.optimum.optimal_dimensions` minimises the sum of the curves. They may rise again, so
+budget can be left over, and with a minimum of 0 a field whose first dimension does not pay goes
+without one.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Unpack
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embedalloc.allocation import Allocation, allocation_of
 from embedalloc.arrays import Floats
-from embedalloc.optimum import optimal_dimensions
-from embedalloc.problem import Cardinalities, Constraints, build_problem
-
-
-def response_aware(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    curves: Mapping[str, ArrayLike] | Sequence[ArrayLike],
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Minimise the estimated prediction error Σ g_j(d_j) exactly under the budget.
-
-    Parameters
-    ----------
-    cardinalities, budget, **constraints
-        As in `embedalloc.problem.build_problem`. With a minimum of 0 a predictor whose first
-        dimension does not pay goes without one.
-    curves
-        g_j(d) from d = 0 on, as returned by `response_aware_curves`.
-
-    Returns
-    -------
-    Allocation
-        Its objective is Σ g_j(d_j). The curves may rise again, so budget can be left over.
-
-    Examples
-    --------
-    >>> chosen = response_aware({"a": 2, "b": 5}, 12, curves=[[0, -5, -8, -9], [0, -6, -5]])
-    >>> chosen.dimensions, chosen.objective
-    ({'a': 3, 'b': 1}, -15.0)
-    """
-    best = optimal_dimensions(cardinalities, budget, curves=curves, **constraints)
-    problem = build_problem(cardinalities, budget, **constraints)
-    return allocation_of(
-        problem,
-        np.array(list(best.dimensions.values())),
-        "response_aware",
-        objective=best.objective,
-        lower_bound=best.lower_bound,
-    )
 
 
 def response_aware_curves(features: Sequence[ArrayLike], response: ArrayLike) -> list[Floats]:
-    """Return each predictor's estimated prediction error over its dimension, from d = 0 on.
+    """Return each field's estimated prediction error over its dimension, from d = 0 on.
 
     Parameters
     ----------
     features
-        Per predictor one row per observation and one column per direction, the most important
+        Per field one row per observation and one column per direction, the most important
         first (for a latent matrix: its scores in the order of the singular values).
     response
         y, one number per observation.
@@ -120,7 +80,7 @@ def curves_from_moments(
     rows
         Number of observations, above the number of features plus one.
     columns
-        Number of features of each predictor, in the order in which they stand in the Gram matrix.
+        Number of features of each field, in the order in which they stand in the Gram matrix.
     """
     freedom = rows - sum(columns) - 1
     if freedom < 1:

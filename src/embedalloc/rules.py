@@ -1,245 +1,207 @@
-"""The rules that the paper's rule is compared with, all at the same budget.
-
-A proportional rule wants real-valued dimensions in proportion to something. They are rounded
-down to no less than the minimum, given back where that is too expensive (the largest surplus
-first), and with ``leftover="spent"`` what remains goes to the largest deficit, step by step.
-"""
+"""The registry of allocation rules: what each does, who proposed it, what it needs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Literal, Unpack, get_args
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
-from embedalloc.allocation import (
-    Allocation,
-    allocation_of,
-    integer_dimensions,
-    whole_dimensions_below,
+from embedalloc import proportional
+from embedalloc.allocation import Solution, solve_by_paper
+from embedalloc.arrays import Floats
+from embedalloc.optimum import solve_optimally
+from embedalloc.problem import BudgetProblem
+from embedalloc.proportional import Leftover, dimensions_by_priority, proportional_dimensions
+
+#: What the sources call "the paper".
+THE_PAPER = (
+    "V. E. Papageorgiou, Optimal Allocation of Embedding Dimensions under Finite-Sample Constraints"
 )
-from embedalloc.arrays import Floats, Ints
-from embedalloc.greedy import Deficit, Score, give_back, spend
-from embedalloc.problem import (
-    BudgetProblem,
-    Cardinalities,
-    Constraints,
-    PerPredictor,
-    build_problem,
-)
-from embedalloc.response import response_aware
-
-Leftover = Literal["floored", "spent"]
-AllocationRule = Callable[..., Allocation]
-
-#: fastai's formula: 1.6 N^0.56 and no more than 600.
-FASTAI_FACTOR, FASTAI_EXPONENT, FASTAI_MOST = 1.6, 0.56, 600.0
-#: The default temperature of the public code of mixed-dimension embeddings.
-POPULARITY_EXPONENT = 0.3
 
 
-def equal(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    leftover: Leftover = "floored",
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Give every predictor the same dimension: d_j = B / Σ N_k."""
-    problem = build_problem(cardinalities, budget, **constraints)
-    return _proportional(problem, np.ones(len(problem.names)), "equal", leftover)
+@dataclass(frozen=True)
+class Rule:
+    """One allocation rule.
 
-
-def cardinality(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    leftover: Leftover = "floored",
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Give dimensions in proportion to the number of categories: d_j = B N_j / Σ N_k²."""
-    problem = build_problem(cardinalities, budget, **constraints)
-    return _proportional(problem, problem.cardinalities.astype(np.float64), "cardinality", leftover)
-
-
-def square_root(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    leftover: Leftover = "floored",
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Give dimensions in proportion to the square root of the number of categories."""
-    problem = build_problem(cardinalities, budget, **constraints)
-    return _proportional(problem, np.sqrt(problem.cardinalities), "square_root", leftover)
-
-
-def fastai(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    leftover: Leftover = "floored",
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Give dimensions in proportion to fastai's formula, min(600, 1.6 N_j^0.56)."""
-    problem = build_problem(cardinalities, budget, **constraints)
-    formula = FASTAI_FACTOR * problem.cardinalities.astype(np.float64) ** FASTAI_EXPONENT
-    return _proportional(problem, np.minimum(formula, FASTAI_MOST), "fastai", leftover)
-
-
-def fourth_root(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    leftover: Leftover = "floored",
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Give dimensions in proportion to the fourth root of the number of categories."""
-    problem = build_problem(cardinalities, budget, **constraints)
-    root = problem.cardinalities.astype(np.float64) ** 0.25
-    return _proportional(problem, root, "fourth_root", leftover)
-
-
-def popularity(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    frequencies: PerPredictor | None = None,
-    alpha: float = POPULARITY_EXPONENT,
-    leftover: Leftover = "floored",
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Give dimensions in proportion to a power of the popularity of a table's average row.
-
-    The popularity of predictor j is p_j = f_j/N_j, where f_j is how often a sample looks into
-    its table: 1 by default, more for a bag of categories, less where most values are missing.
-    The dimension is proportional to p_j^alpha (Ginart et al., 2019). With alpha = 0 it is
-    equal for all; with alpha = 1/2 and f_j = 1 it is the paper's rule with equal coefficients.
+    Attributes
+    ----------
+    name
+        What the user asks for.
+    sentence
+        What the rule does.
+    source
+        Who proposed it, and where.
+    function
+        Its solution of a problem, given its inputs by name (and `leftover` if it is
+        proportional); None if it only learns from a table.
+    inputs
+        What it takes beside the cardinalities and the budget, of the arguments of `allocate`.
+    needs_input
+        Whether it must have one of them.
+    proportional
+        Whether it leaves the leftover or spends it, as the user likes.
+    from_table
+        Where it is defined for tables, as text: it is imported only when it is used.
     """
-    problem = build_problem(cardinalities, budget, **constraints)
-    if not (np.isfinite(alpha) and alpha >= 0):
-        raise ValueError(f"alpha: {alpha} is not a finite number of 0 or more")
-    looked_up = (
-        np.ones(len(problem.names))
-        if frequencies is None
-        else problem.positive_vector(frequencies, "frequencies")
-    )
-    return _proportional(
-        problem, (looked_up / problem.cardinalities) ** alpha, "popularity", leftover
-    )
 
+    name: str
+    sentence: str
+    source: str
+    function: Callable[..., Solution] | None = None
+    inputs: tuple[str, ...] = ()
+    needs_input: bool = False
+    proportional: bool = False
+    from_table: str | None = None
 
-def spectral_mass(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    masses: PerPredictor,
-    leftover: Leftover = "floored",
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Give dimensions in proportion to the spectral mass m_j: d_j = B m_j / Σ N_k m_k."""
-    # NOTE[PAPER] spectral-mass: the paper does not define the mass; Experiment 3 passes the sum
-    # of squared singular values.
-    problem = build_problem(cardinalities, budget, **constraints)
-    return _proportional(
-        problem, problem.positive_vector(masses, "masses"), "spectral_mass", leftover
-    )
-
-
-def cardinality_priority(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    divide_by_dimension: bool = False,
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Start from the minimum and give each next dimension to the largest √max(N_j − 1, 1) / N_j.
-
-    Section 3.4. The score does not change as dimensions are added, so taken literally one
-    predictor takes everything it can; with `divide_by_dimension` the score is divided by the
-    dimension reached and the budget spreads.
-    """
-    # NOTE[PAPER] cardinality-priority: literal reading by default, the other on request.
-    problem = build_problem(cardinalities, budget, **constraints)
-    n = problem.cardinalities.astype(np.float64)
-    priority = Score(np.sqrt(np.maximum(n - 1.0, 1.0)) / n, per_dimension=divide_by_dimension)
-    name = "cardinality_priority_per_dimension" if divide_by_dimension else "cardinality_priority"
-    return allocation_of(problem, spend(problem.lower, problem, priority), name)
-
-
-def cardinality_priority_per_dimension(
-    cardinalities: Cardinalities, budget: int, **constraints: Unpack[Constraints]
-) -> Allocation:
-    """Like `cardinality_priority`, with the score divided by the dimension reached."""
-    return cardinality_priority(cardinalities, budget, divide_by_dimension=True, **constraints)
-
-
-def proposed(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    coefficients: PerPredictor,
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Minimise Σ a_j/d_j: Theorem 3 with Algorithm 1's integer step."""
-    return integer_dimensions(coefficients, cardinalities, budget, **constraints)
-
-
-def unit(
-    cardinalities: Cardinalities, budget: int, **constraints: Unpack[Constraints]
-) -> Allocation:
-    """Minimise Σ 1/d_j: the paper's rule where nothing but the cardinalities is known."""
-    names = build_problem(cardinalities, budget, **constraints).names
-    found = integer_dimensions(np.ones(len(names)), cardinalities, budget, **constraints)
-    return replace(found, allocation_rule="unit")
-
-
-#: Every allocation rule by name: rule(cardinalities, budget, **what it needs, **constraints).
-ALLOCATION_RULES: Mapping[str, AllocationRule] = {
-    rule.__name__: rule
-    for rule in (
-        proposed,
-        unit,
-        equal,
-        cardinality,
-        spectral_mass,
-        square_root,
-        fourth_root,
-        fastai,
-        popularity,
-        cardinality_priority,
-        cardinality_priority_per_dimension,
-        response_aware,
-    )
-}
-
-
-def allocation_rule(name: str) -> AllocationRule:
-    """Return the allocation rule of this name."""
-    if name not in ALLOCATION_RULES:
-        raise ValueError(
-            f"unknown allocation rule {name!r}; there are {', '.join(ALLOCATION_RULES)}"
-        )
-    return ALLOCATION_RULES[name]
-
-
-def proportional_dimensions(problem: BudgetProblem, weights: Floats, leftover: Leftover) -> Ints:
-    """Round the dimensions proportional to the weights that would spend the whole budget."""
-    if leftover not in get_args(Leftover):
-        raise ValueError(f"leftover: {leftover!r} is not one of {', '.join(get_args(Leftover))}")
-    free = ~problem.fixed
-    targets = problem.lower.astype(np.float64)
-    if free.any():
-        share = weights[free] / weights[free].max()
-        targets[free] = problem.shared_budget * share / (problem.costs[free] @ share)
-    priority = Deficit(targets)
-    dimensions = give_back(whole_dimensions_below(targets, problem), problem, priority)
-    if leftover == "spent":
-        # NOTE[PAPER] rivals-leftover: nothing is said of what the rivals do with the leftover.
-        dimensions = spend(dimensions, problem, priority)
-    return dimensions
+    @property
+    def needs(self) -> str:
+        """The first thing that it must be given beside the cardinalities: an input, or data."""
+        if self.function is None:
+            return "data"
+        return self.inputs[0] if self.needs_input else "cardinalities"
 
 
 def _proportional(
-    problem: BudgetProblem, weights: Floats, name: str, leftover: Leftover
-) -> Allocation:
-    return allocation_of(problem, proportional_dimensions(problem, weights, leftover), name)
+    name: str,
+    sentence: str,
+    source: str,
+    weigh: Callable[..., Floats],
+    *inputs: str,
+    needs_input: bool = False,
+) -> Rule:
+    """Return the rule that shares the budget in proportion to these weights."""
+
+    def solve(problem: BudgetProblem, *, leftover: Leftover, **given: object) -> Solution:
+        return Solution(proportional_dimensions(problem, weigh(problem, **given), leftover))
+
+    return Rule(name, sentence, source, solve, inputs, needs_input, proportional=True)
+
+
+def _by_unit_coefficients(problem: BudgetProblem) -> Solution:
+    return solve_by_paper(problem, np.ones(len(problem.names)))
+
+
+def _by_priority(problem: BudgetProblem, *, divide_by_dimension: bool) -> Solution:
+    return Solution(dimensions_by_priority(problem, divide_by_dimension=divide_by_dimension))
+
+
+_RULES = (
+    Rule(
+        "paper",
+        "Minimises the sum of a/d with one coefficient a per field; dimensions in proportion to "
+        "sqrt(a/N), rounded down, what is left spent where it helps most.",
+        "the paper, Theorem 3 and Algorithm 1",
+        solve_by_paper,
+        ("coefficients",),
+        needs_input=True,
+        from_table="embedalloc.data.spectral:PAPER",
+    ),
+    Rule(
+        "optimal",
+        "Searches for the whole dimensions with the least sum of a/d, or of measured curves, and "
+        "says how far from the optimum it can be at most.",
+        "the objective of the paper's Section 2.5, solved exactly",
+        solve_optimally,
+        ("coefficients", "curves"),
+        needs_input=True,
+    ),
+    Rule(
+        "screened",
+        "Leaves out fields that carry no signal, shares the budget by what each of the others "
+        "explains, and keeps the best of a few such allocations and equal dimensions on "
+        "validation rows; recommended where there is data.",
+        "this library, embedalloc.data.screening",
+        from_table="embedalloc.data.screened:SCREENED",
+    ),
+    Rule(
+        "response_aware",
+        "Minimises an unbiased estimate of the prediction error exactly under the budget: a "
+        "dimension must explain more of the target than noise would, else it is zero.",
+        "Mallows, Some comments on Cp, Technometrics, 1973; for tables on a pilot's features",
+        from_table="embedalloc.data.response:RESPONSE_AWARE",
+    ),
+    Rule(
+        "frequency_weighted",
+        "The paper's rule with coefficients from a pilot network's tables, rows weighted by the "
+        "root of their frequency.",
+        "the paper, Proposition 2 taken exactly and Algorithm 1",
+        from_table="embedalloc.data.spectral:FREQUENCY_WEIGHTED",
+    ),
+    Rule(
+        "unit",
+        "The paper's rule with all coefficients equal: dimensions in proportion to 1/sqrt(N).",
+        "the paper, Theorem 3 with a = 1",
+        _by_unit_coefficients,
+    ),
+    _proportional(
+        "equal",
+        "Gives every field the same dimension; hard to beat where nothing is known.",
+        "the paper, Section 3.3 (there a rival)",
+        proportional.weigh_equally,
+    ),
+    _proportional(
+        "cardinality",
+        "Gives dimensions in proportion to the number of categories N.",
+        "the paper, Section 3.3 (there a rival)",
+        proportional.weigh_by_cardinality,
+    ),
+    _proportional(
+        "square_root",
+        "Gives dimensions in proportion to sqrt(N).",
+        "the paper, Section 3.4 (the pilot's dimensions)",
+        proportional.weigh_by_square_root,
+    ),
+    _proportional(
+        "fourth_root",
+        "Gives dimensions in proportion to the fourth root of N.",
+        "TensorFlow team, Introducing TensorFlow Feature Columns, Google Developers Blog, 2017",
+        proportional.weigh_by_fourth_root,
+    ),
+    _proportional(
+        "fastai",
+        "Gives dimensions in proportion to min(600, 1.6 N^0.56).",
+        "fastai, emb_sz_rule in fastai.tabular.model",
+        proportional.weigh_by_fastai,
+    ),
+    _proportional(
+        "popularity",
+        "Gives dimensions in proportion to (f/N)^0.3, the popularity of a table's average row, "
+        "with f lookups per sample (1 by default).",
+        "Ginart et al., Mixed Dimension Embeddings, 2019, arXiv:1909.11810; "
+        "0.3 is the default of their code",
+        proportional.weigh_by_popularity,
+        "frequencies",
+    ),
+    _proportional(
+        "spectral_mass",
+        "Gives dimensions in proportion to the sum of the squared singular values of a table.",
+        "the paper, Section 3.3 (there a rival)",
+        proportional.weigh_by_spectral_mass,
+        "masses",
+        needs_input=True,
+    ),
+    Rule(
+        "cardinality_priority",
+        "Starts from the minimum and gives each next dimension to the largest "
+        "sqrt(max(N - 1, 1))/N, which lets one field take all it can.",
+        "the paper, Section 3.4, read literally",
+        partial(_by_priority, divide_by_dimension=False),
+    ),
+    Rule(
+        "cardinality_priority_per_dimension",
+        "The same with the score divided by the dimension reached, which spreads the budget.",
+        "the paper, Section 3.4, the other reading",
+        partial(_by_priority, divide_by_dimension=True),
+    ),
+)
+
+#: Every rule by name, in the order in which `embedalloc rules` prints them.
+RULES: Mapping[str, Rule] = MappingProxyType({rule.name: rule for rule in _RULES})
+
+
+def find_rule(name: str, *, among: Mapping[str, Rule] = RULES) -> Rule:
+    """Return the rule of this name."""
+    if name not in among:
+        raise ValueError(f"unknown allocation rule {name!r}; there are {', '.join(among)}")
+    return among[name]

@@ -1,4 +1,4 @@
-"""Text for terminals of 80 columns and for Markdown: tables, bars, lists of names, paragraphs."""
+"""Text for terminals of 80 columns and for Markdown: tables, bars, paragraphs."""
 
 import sys
 import textwrap
@@ -69,24 +69,11 @@ def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
 
     Examples
     --------
-    >>> cut_name("postal code of the place of birth"), cut_name("postal\\ncode")
-    ('postal code of the plac…', 'postal code')
+    >>> cut_name("postal code of the place of birth")
+    'postal code of the plac…'
     """
     name = " ".join(name.split())
     return name if len(name) <= longest else name[: longest - 1] + "…"
-
-
-def list_names(names: Iterable[str], most: int = 5) -> str:
-    """Return names as a list, the first ones if there are many.
-
-    Examples
-    --------
-    >>> print(list_names(["a", "b", "c"]), list_names("abcdef", most=2), sep="; ")
-    'a', 'b', 'c'; 'a', 'b' and 4 more
-    """
-    every = list(names)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(repr(cut_name(name)) for name in every[:most]) + more
 
 
 def paragraph(text: str, indent: str = "") -> str:

@@ -12,7 +12,6 @@ without dropout and in float64, and must predict the same probabilities.
 import copy
 import multiprocessing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,7 +27,6 @@ from embedalloc.study.heart.trainer.network import (
     NetworkShape,
     Rows,
     Schedule,
-    TrainingSettings,
     draw_schedule,
     initial_weights,
     predict,
@@ -36,6 +34,7 @@ from embedalloc.study.heart.trainer.network import (
     train,
 )
 from embedalloc.study.heart.trainer.plain import PlainNetwork, adam_for, tensors
+from embedalloc.study.settings.heart import Training
 from tests.benchmarks.measure import (
     OURS,
     Case,
@@ -44,7 +43,7 @@ from tests.benchmarks.measure import (
     require_close,
     run_alone,
 )
-from tests.oracles.heart_like import CARDINALITIES, NUMERIC, SQUARE_ROOT, heart_like
+from tests.oracles.heart_like import CARDINALITIES, NUMERIC, SQUARE_ROOT, heart_like, training_with
 
 PROCESSES = "ours, two processes"
 ONE_HOT = "one-hot"
@@ -71,7 +70,7 @@ class Task(NamedTuple):
     weights: Floats
     training: Rows
     validation: Rows
-    settings: TrainingSettings
+    settings: Training
     orders: Ints | None = None
     dtype: torch.dtype = torch.float32
 
@@ -96,10 +95,10 @@ def _case(name: str, shape: NetworkShape, cell: Mapping[str, Any]) -> Case:
     rng = stream(1, "benchmark", "networks")
     training, validation = heart_like(rng, cell["rows"]), heart_like(rng, cell["rows"] // 4)
     epochs, models = cell["epochs"], range(cell["models"])
-    settings = TrainingSettings(epochs=epochs, patience=epochs)
+    settings = training_with(epochs=epochs, patience=epochs)
     task = Task(shape, initial_weights(shape, rng), training, validation, settings)
-    few = task._replace(settings=replace(settings, epochs=cell["peer_epochs"]))
-    once = task._replace(settings=replace(settings, epochs=1, patience=1))
+    few = task._replace(settings=settings.model_copy(update={"epochs": cell["peer_epochs"]}))
+    once = task._replace(settings=settings.model_copy(update={"epochs": 1, "patience": 1}))
     check_peers(few)
     contestants = [
         Contestant(OURS, lambda: [ours(task, model) for model in models], epochs * len(models)),
@@ -139,7 +138,8 @@ def agree(results: Mapping[str, Any]) -> None:
 
 def check_peers(task: Task) -> None:
     """Train the same model by everyone, without dropout and weight decay, and compare."""
-    settings = replace(task.settings, dropout=0.0, weight_decay=0.0, restore_best=False)
+    plain = {"dropout": 0.0, "weight_decay": 0.0, "restore_best": False}
+    settings = task.settings.model_copy(update=plain)
     rng = stream(1, "benchmark", "orders")
     rows = len(task.training.codes)
     schedule = draw_schedule(rng, rows, settings.epochs, task.shape.hidden, 0.0)

@@ -9,8 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from embedalloc.allocation import round_and_spend
 from embedalloc.arrays import Floats
-from embedalloc.rules import cardinality, equal, proposed, spectral_mass
+from embedalloc.problem import build_problem
+from embedalloc.proportional import (
+    proportional_dimensions,
+    weigh_by_cardinality,
+    weigh_by_spectral_mass,
+    weigh_equally,
+)
 from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study import exp3
@@ -83,14 +90,19 @@ def _chosen(
         method = settings.coefficient_fit
         coefficients = [float(fit_coefficient(tail, method=method)) for tail in tails]
         masses = [float(tail[0] ** 2) for tail in tails]
-        found = [proposed(sizes, budget, coefficients=coefficients, maximum=caps)]
-        for leftover in exp3.LEFTOVERS:
-            rival = spectral_mass(sizes, budget, masses=masses, leftover=leftover, maximum=caps)
-            found.append(rival)
-        for rule in (equal, cardinality):
-            for leftover in exp3.LEFTOVERS:
-                found.append(rule(sizes, budget, leftover=leftover, maximum=caps))
-        yield from (tuple(allocation.dimensions.values()) for allocation in found)
+        problem = build_problem(sizes, budget, maximum=caps)
+        weights = (
+            weigh_by_spectral_mass(problem, masses=masses),
+            weigh_equally(problem),
+            weigh_by_cardinality(problem),
+        )
+        found = [round_and_spend(problem, np.array(coefficients))]
+        found += [
+            proportional_dimensions(problem, each, leftover)
+            for each in weights
+            for leftover in exp3.LEFTOVERS
+        ]
+        yield from (tuple(dimensions.tolist()) for dimensions in found)
 
 
 def agree(results: Mapping[str, Any]) -> None:

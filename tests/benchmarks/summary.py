@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
+from embedalloc.text import markdown_table
 from tests.benchmarks.measure import OURS
 
 #: The contestant of `whole_workflow` that leaves start-up and imports out.
@@ -227,17 +228,15 @@ def page(rows: list[Row], machine: str) -> str:
         f"run in a process of its own, one thread. Machine: {machine}. Both sides computed the",
         "same numbers, or there would be no table. Memory is the peak above the start.",
         "",
-        "| work | what | ours | beside | ratio | aim | met |",
-        "|---|---|---|---|---|---|---|",
     ]
-    last = ""
+    cells, last = [], ""
     for row in rows:
         words = WORK_WORDS[row.work] if row.work != last else ""
         met = {True: "yes", False: "**no**", None: ""}[row.met]
-        cells = (words, row.what, row.ours, row.beside, row.measured, row.aim, met)
-        lines.append("| " + " | ".join(cells) + " |")
+        cells.append((words, row.what, row.ours, row.beside, row.measured, row.aim, met))
         last = row.work
-    return "\n".join(lines) + "\n"
+    head = ("work", "what", "ours", "beside", "ratio", "aim", "met")
+    return "\n".join([*lines, markdown_table(head, cells)]) + "\n"
 
 
 def machine_words(cpuinfo: str, cores: int) -> str:

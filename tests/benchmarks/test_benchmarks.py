@@ -121,7 +121,7 @@ def test_scikit_learn_trains_the_same_network():
     rng = np.random.default_rng(0)
     shape = networks.NetworkShape(networks.CARDINALITIES, None, networks.NUMERIC)
     rows = networks.heart_like(rng, 64), networks.heart_like(rng, 16)
-    settings = networks.TrainingSettings(epochs=3, patience=3, dropout=0.0, weight_decay=0.0)
+    settings = networks.training_with(epochs=3, patience=3, dropout=0.0, weight_decay=0.0)
     weights = networks.initial_weights(shape, rng)
     schedule = networks.draw_schedule(rng, 64, 3, shape.hidden, 0.0)
     task = networks.Task(shape, weights, *rows, settings, schedule.orders)

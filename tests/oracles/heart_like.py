@@ -8,13 +8,15 @@ import numpy as np
 from embedalloc.arrays import Floats
 from embedalloc.study.heart.trainer.network import (
     NetworkShape,
-    Plan,
     Rows,
+    Schedule,
     draw_schedule,
     initial_weights,
     predict,
     train,
 )
+from embedalloc.study.settings.heart import Training
+from tests.places import read_settings
 
 CARDINALITIES = (3, 5, 3, 4, 3, 4, 5, 4, 5)
 NUMERIC = 5
@@ -31,6 +33,11 @@ SHAPES = {
 }
 
 
+def training_with(**changes) -> Training:
+    """Return the default settings of the study's training with some values replaced."""
+    return Training.taken_from(read_settings().heart, **changes)
+
+
 def heart_like(rng: np.random.Generator, rows: int) -> Rows:
     """Draw nine fields whose last code never occurs, five numbers, and labels from both."""
     codes = np.stack([rng.integers(0, n - 1, rows) for n in CARDINALITIES], axis=1)
@@ -44,7 +51,7 @@ def heart_like(rng: np.random.Generator, rows: int) -> Rows:
 
 def start(
     shape: NetworkShape, rows: int, seed: int = 0, epochs: int = 50, dropout: float = 0.25
-) -> tuple[Floats, Plan]:
+) -> tuple[Floats, Schedule]:
     rng = np.random.default_rng(seed)
     return initial_weights(shape, rng), draw_schedule(rng, rows, epochs, shape.hidden, dropout)
 
@@ -52,8 +59,8 @@ def start(
 def fingerprint(name: str, seed: int) -> str:
     """Digest of every bit of a result, from data made on the spot."""
     rng = np.random.default_rng(1)
-    training, validation = heart_like(rng, 515), heart_like(rng, 129)
+    rows, validation = heart_like(rng, 515), heart_like(rng, 129)
     weights, schedule = start(SHAPES[name], 515, seed)
-    trained = train(SHAPES[name], weights, schedule, training, validation)
+    trained = train(SHAPES[name], weights, schedule, rows, validation, training_with())
     parts = (trained.weights, trained.validation_logloss, predict(trained, validation))
     return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()

@@ -16,9 +16,9 @@ from embedalloc.study.heart.trainer.network import (
     NetworkShape,
     Rows,
     Schedule,
-    TrainingSettings,
 )
 from embedalloc.study.heart.trainer.plain import PlainNetwork, adam_for, tensors
+from embedalloc.study.settings.heart import Training
 
 
 class GivenMasks(nn.Module):
@@ -51,13 +51,12 @@ def train_plain(
     schedule: Schedule,
     training: Rows,
     validation: Rows,
-    settings: TrainingSettings | None = None,
+    settings: Training,
 ) -> PlainTraining:
     """Train a `PlainNetwork` in float64 by autograd and `torch.optim.Adam`.
 
     Arguments and result mean the same as those of `embedalloc.study.heart.trainer.network.train`.
     """
-    settings = settings or TrainingSettings()
     model = PlainNetwork(shape, weights)
     model.dropout = GivenMasks()
     adam = adam_for(model, settings)

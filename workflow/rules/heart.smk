@@ -8,6 +8,7 @@ from embedalloc.study.heart.patients import SOURCES
 from embedalloc.study.settings.heart import HeartChoices
 
 HEART = os.path.join(workflow.basedir, SETTINGS.heart.data)
+BLOCKS, FOLD_BLOCKS = SETTINGS.heart.blocks, SETTINGS.heart.fold_blocks
 
 
 rule prepare_heart:
@@ -37,7 +38,7 @@ rule compile_heart:
     input:
         code=imports_of(f"{SCRIPTS}/compile_heart.py"),
     output:
-        compiled="results/heart/compiled.txt",
+        touch("results/heart/trainer.compiled"),
     log:
         "results/logs/compile_heart.log",
     benchmark:
@@ -51,7 +52,7 @@ rule train_heart:
     """Train every network of a block of splits and cache its probabilities."""
     input:
         patients="results/heart/patients.parquet",
-        compiled="results/heart/compiled.txt",
+        compiled="results/heart/trainer.compiled",
         code=imports_of(f"{SCRIPTS}/train_heart.py"),
     output:
         trained="results/heart/trained/{block}.parquet",
@@ -73,7 +74,7 @@ rule select_heart:
     """Select the budget by Algorithm 2 (K folds, one standard error) on a block of splits."""
     input:
         patients="results/heart/patients.parquet",
-        compiled="results/heart/compiled.txt",
+        compiled="results/heart/trainer.compiled",
         code=imports_of(f"{SCRIPTS}/select_heart.py"),
     output:
         folds="results/heart/folds/{block}.parquet",
@@ -92,14 +93,8 @@ rule select_heart:
 rule score_heart:
     """Compute every metric from the cached probabilities."""
     input:
-        trained=expand(
-            "results/heart/trained/{block}.parquet",
-            block=SETTINGS.heart.blocks,
-        ),
-        splits=expand(
-            "results/heart/splits/{block}.parquet",
-            block=SETTINGS.heart.blocks,
-        ),
+        trained=expand("results/heart/trained/{block}.parquet", block=BLOCKS),
+        splits=expand("results/heart/splits/{block}.parquet", block=BLOCKS),
         patients="results/heart/patients.parquet",
         code=imports_of(f"{SCRIPTS}/score_heart.py"),
     output:
@@ -144,18 +139,9 @@ rule tabulate_heart:
     input:
         scores="results/heart/scores.parquet",
         times="results/heart/times.parquet",
-        splits=expand(
-            "results/heart/splits/{block}.parquet",
-            block=SETTINGS.heart.blocks,
-        ),
-        coefficients=expand(
-            "results/heart/coefficients/{block}.parquet",
-            block=SETTINGS.heart.blocks,
-        ),
-        folds=expand(
-            "results/heart/folds/{block}.parquet",
-            block=SETTINGS.heart.fold_blocks,
-        ),
+        splits=expand("results/heart/splits/{block}.parquet", block=BLOCKS),
+        coefficients=expand("results/heart/coefficients/{block}.parquet", block=BLOCKS),
+        folds=expand("results/heart/folds/{block}.parquet", block=FOLD_BLOCKS),
         code=imports_of(f"{SCRIPTS}/tabulate_heart.py"),
     output:
         multiext("figures/table1", ".parquet", ".csv", ".tex"),
@@ -214,10 +200,7 @@ rule plot_final_allocation:
     """Figure final_allocation: dimensions by predictor at the selected budget."""
     input:
         scores="results/heart/scores.parquet",
-        coefficients=expand(
-            "results/heart/coefficients/{block}.parquet",
-            block=SETTINGS.heart.blocks,
-        ),
+        coefficients=expand("results/heart/coefficients/{block}.parquet", block=BLOCKS),
         code=imports_of(f"{SCRIPTS}/plot_final_allocation.py"),
     output:
         pdf=report(
@@ -283,10 +266,7 @@ rule plot_heart_metrics:
 rule plot_heart_pilot:
     """Figure heart_pilot: coefficients of the pilot after training against before."""
     input:
-        coefficients=expand(
-            "results/heart/coefficients/{block}.parquet",
-            block=SETTINGS.heart.blocks,
-        ),
+        coefficients=expand("results/heart/coefficients/{block}.parquet", block=BLOCKS),
         code=imports_of(f"{SCRIPTS}/plot_heart_pilot.py"),
     output:
         pdf=report(

@@ -56,7 +56,7 @@ rule train_multiverse:
             if os.path.isdir(HEART)
             else HEART
         ),
-        compiled="results/heart/compiled.txt",
+        compiled="results/heart/trainer.compiled",
         choices=f"{workflow.basedir}/workflow/multiverse.yaml",
         ledger=f"{workflow.basedir}/workflow/claims.yaml",
         code=imports_of(f"{SCRIPTS}/train_multiverse.py"),

@@ -10,7 +10,9 @@ import click
 from embedalloc.command_line import InputError
 from embedalloc.command_line.data_file import read_data_file
 from embedalloc.command_line.plan import check_rule, data_options, parse_amount, parse_fixed
-from embedalloc.data.comparison import CONFIDENCE, RESTARTS, Comparison, compare_rules
+from embedalloc.data.comparison import RESTARTS, Comparison, compare_rules
+from embedalloc.intervals import CONFIDENCE
+from embedalloc.text import cut_name, text_table
 
 #: Longer names of rules are cut, so that the table has 80 columns.
 LONGEST_NAME = 18
@@ -88,30 +90,28 @@ def compare(
 
 def as_text(found: Comparison) -> str:
     """Return the comparison as a table of at most 80 columns, and the result in words."""
-    width = min(max(len(name) for name in found.losses.columns), LONGEST_NAME)
     percent = f"{100 * CONFIDENCE:.0f} %"
-    lines = [
-        f"{'':<{width}}  {'':>7}  {'difference to equal, in % of its loss':>39}",
-        f"{'rule':<{width}}  {'loss':>7}  {'mean':>7}  {percent + ' (t)':>16}  "
-        f"{percent + ' corrected':>16}  {'params':>6}",
-    ]
+    head = ["rule", "loss", "mean", f"{percent} (t)", f"{percent} corrected", "params"]
     base = float(found.losses["equal"].mean())
-    order = found.losses.mean().sort_values(kind="stable").index
-    for name in order:
-        shown = name if len(name) <= width else name[: width - 1] + "…"
-        line = f"{shown:<{width}}  {found.losses[name].mean():>7.5f}  "
-        if name == "equal":
-            line += f"{'':>7}  {'':>16}  {'':>16}  "
-        else:
-            each = found.difference(name)
-            line += (
-                f"{100 * each.mean / base:>+7.2f}  {_interval(each.interval, base):>16}  "
-                f"{_interval(each.corrected, base):>16}  "
-            )
-        lines.append(line + f"{found.parameters[name].mean():>6,.0f}")
-    lines.append("")
-    splits = len(found.losses)
-    lines.append(f"held-out loss over {splits} splits, budget {found.budget:,} for every rule")
+    rows = []
+    for name in found.losses.mean().sort_values(kind="stable").index:
+        each = found.difference(name)
+        intervals = [_interval(ends, base) for ends in (each.interval, each.corrected)]
+        against_equal = [f"{100 * each.mean / base:+.2f}", *intervals]
+        rows.append(
+            [
+                cut_name(name, LONGEST_NAME),
+                f"{found.losses[name].mean():.5f}",
+                *(["", "", ""] if name == "equal" else against_equal),
+                f"{found.parameters[name].mean():,.0f}",
+            ]
+        )
+    lines = [
+        text_table(head, rows),
+        "",
+        "mean and intervals: difference to equal, in % of its loss",
+        f"held-out loss over {len(found.losses)} splits, budget {found.budget:,} for every rule",
+    ]
     if found.tries:
         mean = sum(found.tries) / len(found.tries)
         lines.append(f"{RESTARTS}: equal with as many tries as screened ({mean:.1f} on average)")

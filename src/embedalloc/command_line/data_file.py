@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow
 from numpy.typing import NDArray
 
+from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
 from embedalloc.data.estimator import is_categorical
 
@@ -124,9 +125,8 @@ def _refuse_repeated(path: Path, names: Any) -> None:
 def _check_names(path: Path, frame: pd.DataFrame, option: str, names: Sequence[str]) -> None:
     for name in names:
         if name not in frame.columns:
-            some = ", ".join(map(str, frame.columns[:8]))
-            more = f" and {frame.shape[1] - 8} more" if frame.shape[1] > 8 else ""
-            raise InputError(f"{path}: {option}: no column {name!r}; there are {some}{more}")
+            known = list_names(map(str, frame.columns), most=8)
+            raise InputError(f"{path}: {option}: no column {name!r}; there are {known}")
 
 
 def _target(path: Path, frame: pd.DataFrame, name: str) -> NDArray[Any]:

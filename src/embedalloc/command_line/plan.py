@@ -13,8 +13,9 @@ from embedalloc.command_line import InputError
 from embedalloc.command_line.data_file import read_data_file
 from embedalloc.command_line.solve import parameters_allowed
 from embedalloc.data.estimator import EmbeddingAllocator
-from embedalloc.data.rules import rule_names
+from embedalloc.data.rules import TABLE_RULES
 from embedalloc.exporters import EXPORTERS, export_text
+from embedalloc.rules import find_rule
 
 DEFAULT_BUDGET = "4096"
 
@@ -187,8 +188,10 @@ def parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
 
 def check_rule(name: str) -> None:
     """Refuse a rule that does not exist."""
-    if name not in rule_names():
-        raise InputError(f"unknown allocation rule {name!r}; there are {', '.join(rule_names())}")
+    try:
+        find_rule(name, among=TABLE_RULES)
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def check_plot(plot: Path | None) -> None:

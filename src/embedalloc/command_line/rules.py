@@ -2,13 +2,12 @@
 
 import click
 
-from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, THE_PAPER, RuleDescription
+from embedalloc.rules import RULES, THE_PAPER, Rule
 from embedalloc.text import paragraph
 
 _NEEDS = {
     "cardinalities": "needs cardinalities only",
     "coefficients": "needs coefficients",
-    "curves": "needs measured curves",
     "masses": "needs spectral masses",
     "data": "learns from data",
 }
@@ -18,18 +17,18 @@ _NEEDS = {
 def rules() -> None:
     """List the allocation rules, each in one sentence with its source.
 
-    N is the number of categories of a predictor and d its dimension. Every rule keeps the same
+    N is the number of categories of a field and d its dimension. Every rule keeps the same
     budget; a rule that gives proportions is scaled to it and rounded.
     """
-    entries = [_entry(description) for description in RULE_DESCRIPTIONS]
+    entries = [_entry(rule) for rule in RULES.values()]
     click.echo("\n\n".join([*entries, paragraph(f"The paper: {THE_PAPER}.")]))
 
 
-def _entry(description: RuleDescription) -> str:
+def _entry(rule: Rule) -> str:
     return "\n".join(
         [
-            f"{description.name} ({_NEEDS[description.needs]})",
-            paragraph(description.sentence, "  "),
-            paragraph(f"Source: {description.source}.", "  "),
+            f"{rule.name} ({_NEEDS[rule.needs]})",
+            paragraph(rule.sentence, "  "),
+            paragraph(f"Source: {rule.source}.", "  "),
         ]
     )

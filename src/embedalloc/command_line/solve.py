@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -9,11 +10,12 @@ from click.shell_completion import CompletionItem
 
 from embedalloc.allocation import Allocation
 from embedalloc.budgets import BYTES_PER_VALUE, STATE_VALUES, bytes_per_parameter, parse_budget
+from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
 from embedalloc.exporters import EXPORTERS, export_text, to_json
 from embedalloc.from_cardinalities import allocate, useful_maximum
-from embedalloc.rule_catalogue import RULE_DESCRIPTIONS, rule_description
-from embedalloc.text import allocation_table, listed, paragraph
+from embedalloc.rules import RULES, find_rule
+from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
 
 _PAIR = "NAME=NUMBER"
 _NUMBER_OR_PAIR = "[NAME=]NUMBER"
@@ -69,7 +71,7 @@ Examples:
 @click.option(
     "--rule",
     metavar="RULE",
-    shell_complete=_complete(*(rule.name for rule in RULE_DESCRIPTIONS)),
+    shell_complete=_complete(*RULES),
     help="See `embedalloc rules`.  [default: paper with coefficients, else equal]",
 )
 @click.option(
@@ -77,7 +79,7 @@ Examples:
     "coefficients",
     multiple=True,
     metavar=_PAIR,
-    help="What dimensions are worth to a predictor: its error is about a/d.",
+    help="What dimensions are worth to a field: its error is about a/d.",
 )
 @click.option(
     "--frequency",
@@ -90,7 +92,7 @@ Examples:
     "--fixed",
     multiple=True,
     metavar=_PAIR,
-    help="A dimension that is settled already; 0 leaves the predictor out.",
+    help="A dimension that is settled already; 0 leaves the field out.",
 )
 @click.option(
     "--minimum",
@@ -143,7 +145,7 @@ def solve(
     }
     settled = _by_name(fixed, "--fixed")
     try:
-        if rule is not None and rule_description(rule).needs in ("masses", "data"):
+        if rule is not None and find_rule(rule).needs in ("masses", "data"):
             raise InputError(f"--rule {rule} needs more than solve takes: see `embedalloc rules`")
         found = allocate(
             named,
@@ -183,8 +185,7 @@ def _as_text(
 ) -> str:
     lines = [
         allocation_table(found, notes),
-        f"{found.allocation_rule}: {found.cost:,} of {found.budget:,} parameters spent, "
-        f"{found.leftover:,} left over",
+        found.summary()[0],
     ]
     if memory is not None:
         each = bytes_per_parameter(dtype or "float32", optimizer)
@@ -194,13 +195,42 @@ def _as_text(
         lines.append(f"sum of a/d: {found.objective:.6g}{gap}")
     full = [name for name, note in notes.items() if note == "full"]
     if full:
-        lines.append(paragraph(f"full, at N - 1 or at the maximum: {listed(full)}"))
+        lines.append(paragraph(f"full, at N - 1 or at the maximum: {list_names(full)}"))
     lines.append(
         "the budget binds: more would give larger dimensions"
         if binds
         else f"the budget does not bind: {found.cost:,} parameters are enough"
     )
     return "\n".join(lines)
+
+
+def allocation_table(allocation: Allocation, notes: Mapping[str, str]) -> str:
+    """Return one line per field: categories, dimension, parameters, share of the budget.
+
+    Notes by field stand before the bars.
+    """
+    shares = [paid / max(allocation.budget, 1) for paid in allocation.parameters.values()]
+    head = ["field", "categories", "dimension", "parameters", "share"]
+    rows = [
+        [
+            cut_name(name),
+            f"{allocation.cardinalities[name]:,}",
+            f"{dimension:,}",
+            f"{allocation.parameters[name]:,}",
+            f"{share:.1%}",
+            notes.get(name, ""),
+        ]
+        for (name, dimension), share in zip(allocation.dimensions.items(), shares, strict=True)
+    ]
+    first, *lines = text_table([*head, ""], rows, align="<>>>><").splitlines()
+    width = max(map(len, lines)) + 2
+    bars = [bar(share, max(COLUMNS - width, 4)) for share in shares]
+    return "\n".join(
+        [
+            first,
+            *(f"{line:<{width}}{each}".rstrip() for line, each in zip(lines, bars, strict=True)),
+        ]
+    )
 
 
 def parameters_allowed(

@@ -5,14 +5,13 @@ trains several candidates and keeps the best on validation, so beside it stands 
 the same number of tries: equal dimensions started anew each time, the best on validation kept.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 
 from embedalloc.arrays import Floats
 from embedalloc.data.case import Case, Outcome, cardinality_dimensions, make_case, set_limits
@@ -20,14 +19,13 @@ from embedalloc.data.network import TabularModel, TabularSettings, train_tabular
 from embedalloc.data.rules import data_rule
 from embedalloc.data.screening import sample_rows, split_rows
 from embedalloc.data.table import FieldData, find_task, learn_encoding
+from embedalloc.intervals import nadeau_bengio_share, t_interval
 from embedalloc.problem import build_problem
 
 #: Share of the rows on which the rules are judged.
 TEST_SHARE = 0.25
 #: Name of the control in results.
 RESTARTS = "equal, restarts"
-#: Probability that an interval covers.
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -82,19 +80,13 @@ class Comparison:
 
 def paired_difference(differences: Floats, test_ratio: float) -> Difference:
     """Return mean and intervals of differences over splits."""
-    count = len(differences)
     mean = float(differences.mean())
+    count = len(differences)
     if count < 2:
-        unknown = (float("nan"), float("nan"))
+        unknown = (math.nan, math.nan)
         return Difference(mean, unknown, unknown)
-    deviation = float(differences.std(ddof=1))
-    quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1))
-
-    def around(variance_factor: float) -> tuple[float, float]:
-        half = quantile * deviation * float(np.sqrt(variance_factor))
-        return mean - half, mean + half
-
-    return Difference(mean, around(1 / count), around(1 / count + test_ratio))
+    corrected = t_interval(differences, nadeau_bengio_share(count, test_ratio))
+    return Difference(mean, t_interval(differences), corrected)
 
 
 def compare_rules(

@@ -19,13 +19,14 @@ from sklearn.utils.validation import (
 
 from embedalloc.allocation import Allocation
 from embedalloc.budgets import parse_budget, select_budget
+from embedalloc.checks import whole_number
 from embedalloc.data.case import Case, Limits, Outcome, make_case, set_limits
 from embedalloc.data.network import TabularModel, TabularSettings, train_tabular
 from embedalloc.data.report import Report, write_report
 from embedalloc.data.rules import DataRule, data_rule
 from embedalloc.data.screening import sample_rows
 from embedalloc.data.table import DataError, FieldData, Rows, find_task, learn_encoding
-from embedalloc.problem import build_problem, whole_number
+from embedalloc.problem import build_problem
 from embedalloc.streams import stream
 
 #: `budget="auto"` tries so many parameters per level, where the limits permit them.

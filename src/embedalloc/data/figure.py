@@ -6,6 +6,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from embedalloc.data.report import Report
+from embedalloc.text import cut_name
 
 # Two of the colours of Okabe and Ito, told apart with every common form of colour blindness.
 _BLUE, _GREY = "#0072B2", "#8C8C8C"
@@ -28,7 +29,7 @@ def draw_plan(report: Report, path: Path) -> None:
         costly = sorted(fields, key=lambda each: -each.parameters)[:MOST_FIELDS]
         fields = [each for each in fields if each in costly]
     fields.reverse()  # the first field at the top
-    names = [each.name if len(each.name) <= 24 else each.name[:23] + "…" for each in fields]
+    names = [cut_name(each.name) for each in fields]
     places = range(len(fields))
     with mpl.rc_context({"font.size": 9, "pdf.fonttype": 42}):
         figure = Figure(figsize=(6.3, 1.3 + 0.24 * len(fields)), layout="constrained")

@@ -11,7 +11,7 @@ from embedalloc.allocation import Allocation
 from embedalloc.data.case import Candidate, Limits, Outcome
 from embedalloc.data.screening import DropPath
 from embedalloc.data.table import FieldData, TaskKind
-from embedalloc.text import COLUMNS, bar
+from embedalloc.text import COLUMNS, bar, cut_name
 
 Verdict = Literal["matters", "does not matter", "cannot tell"]
 
@@ -156,7 +156,7 @@ class Report:
             length = bar(each.share / largest if largest else 0.0, _BAR)
             worth = "" if not has_value else f"{_percent(each.value):>7} "
             lines.append(
-                f"{_short(each.name, width):<{width}} {each.levels:>7,} {each.dimension:>4,} "
+                f"{cut_name(each.name, width):<{width}} {each.levels:>7,} {each.dimension:>4,} "
                 f"{spread:>7} {each.parameters:>9,} {length:<{_BAR}} {worth}{each.why}".rstrip()
             )
         return lines
@@ -408,10 +408,6 @@ def _percent(share: float | None) -> str:
 
 def _range(low: int, high: int | None) -> str:
     return f"{low}" if low == high else f"{low}–{high}"
-
-
-def _short(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def _wrapped(text: str) -> list[str]:

@@ -9,13 +9,14 @@ from embedalloc.allocation import Allocation
 from embedalloc.arrays import Floats
 from embedalloc.data.case import Case, Outcome, SpectrumCheck, check_spectrum, spread_of
 from embedalloc.data.network import TabularModel, codes_of
+from embedalloc.data.rules import DataRule
 from embedalloc.data.screening import (
     Pilot,
     target_columns,
     truncation_parts,
 )
 from embedalloc.data.table import FieldData
-from embedalloc.response import response_aware
+from embedalloc.optimum import optimal_dimensions
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ def decide_response_aware(case: Case, evidence: ResponseEvidence, budget: int) -
     def best(curves: Mapping[str, Floats]) -> Allocation:
         extended = {name: _reach(curve, case, name) for name, curve in curves.items()}
         constraints = case.limits.constraints(case.names, may_drop=True)
-        found = response_aware(case.cardinalities, budget, curves=extended, **constraints)
-        return replace(found, objective=None, lower_bound=None)
+        found = optimal_dimensions(case.cardinalities, budget, curves=extended, **constraints)
+        return replace(found, allocation_rule="response_aware", objective=None, lower_bound=None)
 
     together = {}
     for name in case.names:
@@ -116,3 +117,6 @@ def _reach(curve: Floats, case: Case, name: str) -> Floats:
     if name not in case.limits.fixed:
         reached[1:least] = np.inf
     return reached
+
+
+RESPONSE_AWARE = DataRule(gather_response, decide_response_aware)

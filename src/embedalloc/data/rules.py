@@ -1,19 +1,21 @@
-"""Allocation rules that read data: each proposes dimensions from pilots or by validation.
+"""Allocation rules that read data, by the two halves that each defines for tables.
 
 A rule first gathers evidence, which costs training and does not depend on the budget, and then
-decides for a budget. Rules that need cardinalities only are those of `embedalloc.allocate`.
+decides for a budget. Rules that need cardinalities only gather nothing.
 """
 
-from collections.abc import Callable, Mapping
+import pkgutil
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from embedalloc.data.case import Case, Outcome, cardinality_dimensions
-from embedalloc.data.response import decide_response_aware, gather_response
-from embedalloc.data.screened import decide_screened, gather_screening
-from embedalloc.data.spectral import decide_by_spectra, gather_spectra
-from embedalloc.rule_catalogue import RULE_DESCRIPTIONS
+from embedalloc.rules import RULES, find_rule
+
+#: The rules that a table is enough for.
+TABLE_RULES = {
+    name: rule for name, rule in RULES.items() if rule.from_table or rule.needs == "cardinalities"
+}
 
 
 @dataclass(frozen=True)
@@ -24,33 +26,13 @@ class DataRule:
     decide: Callable[[Case, Any, int], Outcome]
 
 
-#: Rules that read data, by name.
-DATA_RULES: Mapping[str, DataRule] = {
-    "screened": DataRule(gather_screening, decide_screened),
-    "paper": DataRule(
-        partial(gather_spectra, weighted=False), partial(decide_by_spectra, name="paper")
-    ),
-    "frequency_weighted": DataRule(
-        partial(gather_spectra, weighted=True),
-        partial(decide_by_spectra, name="frequency_weighted"),
-    ),
-    "response_aware": DataRule(gather_response, decide_response_aware),
-}
-
-
-def rule_names() -> tuple[str, ...]:
-    """Return every rule that `data_rule` knows, the recommended one first."""
-    plain = [each.name for each in RULE_DESCRIPTIONS if each.needs == "cardinalities"]
-    return (*DATA_RULES, *plain)
-
-
 def data_rule(name: str) -> DataRule:
-    """Return a rule by name; cardinality rules gather nothing."""
-    if name in DATA_RULES:
-        return DATA_RULES[name]
-    if name not in rule_names():
-        raise ValueError(f"unknown allocation rule {name!r}; there are {', '.join(rule_names())}")
-    return DataRule(
-        lambda case: None,
-        lambda case, _, budget: Outcome(cardinality_dimensions(case, name, budget)),
-    )
+    """Return the halves of a rule."""
+    home = find_rule(name, among=TABLE_RULES).from_table
+    if home is None:
+        return DataRule(
+            lambda case: None,
+            lambda case, _, budget: Outcome(cardinality_dimensions(case, name, budget)),
+        )
+    found: DataRule = pkgutil.resolve_name(home)
+    return found

@@ -16,6 +16,7 @@ from embedalloc.data.case import (
     spread_of,
 )
 from embedalloc.data.network import train_tabular
+from embedalloc.data.rules import DataRule
 from embedalloc.data.screening import (
     FAILURES,
     drop_path,
@@ -118,3 +119,6 @@ def _share_by_relevance(
         objective=None,
         lower_bound=None,
     )
+
+
+SCREENED = DataRule(gather_screening, decide_screened)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from embedalloc.data.case import (
     spread_of,
 )
 from embedalloc.data.network import train_tabular
+from embedalloc.data.rules import DataRule
 
 #: The spectral pilots have ⌈√N_j⌉ columns, between these.
 SPECTRAL_PILOT_DIMENSIONS = (2, 32)
@@ -73,3 +75,9 @@ def decide_by_spectra(case: Case, evidence: SpectralEvidence, budget: int, *, na
         coefficients=mean,
         spectrum=evidence.spectrum,
     )
+
+
+PAPER = DataRule(partial(gather_spectra, weighted=False), partial(decide_by_spectra, name="paper"))
+FREQUENCY_WEIGHTED = DataRule(
+    partial(gather_spectra, weighted=True), partial(decide_by_spectra, name="frequency_weighted")
+)

@@ -12,10 +12,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from embedalloc.allocation import proposed_dimensions
+from embedalloc.allocation import round_and_spend
 from embedalloc.arrays import Floats, Ints
 from embedalloc.problem import BudgetProblem, build_problem
-from embedalloc.rules import Leftover, proportional_dimensions
+from embedalloc.proportional import (
+    Leftover,
+    proportional_dimensions,
+    weigh_by_cardinality,
+    weigh_by_spectral_mass,
+    weigh_equally,
+)
 from embedalloc.spectra import FitMethod, fit_coefficient
 from embedalloc.streams import stream
 from embedalloc.study.exp3_sample import Replication, draw_samples, summarised
@@ -130,10 +136,7 @@ def budget_problem(settings: Exp3Model, budget: int) -> BudgetProblem:
 
 def blind_allocations(problem: BudgetProblem) -> Choice:
     """Return the dimensions of the rules that do not look at data, by (rule, leftover)."""
-    weights = {
-        "equal": np.ones(len(problem.names)),
-        "cardinality": problem.cardinalities.astype(np.float64),
-    }
+    weights = {"equal": weigh_equally(problem), "cardinality": weigh_by_cardinality(problem)}
     return {
         (rule, leftover): _as_tuple(proportional_dimensions(problem, weights[rule], leftover))
         for rule in weights
@@ -146,10 +149,11 @@ def informed_allocations(problem: BudgetProblem, known: Knowledge) -> Choice:
 
     Algorithm 1 spends the leftover; for its rivals both readings are computed.
     """
-    proposed = proposed_dimensions(problem, known.coefficients)
+    proposed = round_and_spend(problem, known.coefficients)
     choice = {("proposed", "spent"): _as_tuple(proposed)}
+    weights = weigh_by_spectral_mass(problem, masses=known.masses)
     for leftover in LEFTOVERS:
-        rival = proportional_dimensions(problem, known.masses, leftover)
+        rival = proportional_dimensions(problem, weights, leftover)
         choice["spectral_mass", leftover] = _as_tuple(rival)
     return choice
 

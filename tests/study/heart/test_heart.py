@@ -6,9 +6,10 @@ import pytest
 from scipy import stats
 from sklearn import metrics as sk
 
+from embedalloc.intervals import corrected_p_value, holm, t_interval
 from embedalloc.study.claims.heart import RIVALS
 from embedalloc.study.heart import bench as bench_module
-from embedalloc.study.heart.bench import bench_of_split, training_settings
+from embedalloc.study.heart.bench import bench_of_split
 from embedalloc.study.heart.folds import select_by_folds
 from embedalloc.study.heart.metrics import (
     calibration_error,
@@ -18,18 +19,19 @@ from embedalloc.study.heart.metrics import (
     score,
 )
 from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS, TRAINED
-from embedalloc.study.heart.paired import (
-    corrected_p_value,
-    holm,
-    mean_table,
-    paired_table,
-    t_interval,
-)
+from embedalloc.study.heart.paired import mean_table, paired_table
 from embedalloc.study.heart.patients import (
     read_patients,
 )
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.heart.table1 import METRICS, MODELS, PAPER
+from embedalloc.study.heart.table1_text import (
+    Printed,
+    as_latex,
+    as_markdown,
+    paired_notes,
+    table_notes,
+)
 from embedalloc.study.heart.trainer.network import predict
 from tests.oracles.plain_training import train_plain
 from tests.places import ROOT, changed, read_settings
@@ -127,7 +129,7 @@ def test_networks_of_the_study_equal_the_plain_loop(patients):
             bench.schedule(0),
             bench.training,
             bench.validation,
-            training_settings(settings),
+            settings,
         )
         assert (ours.best_epoch, ours.epochs_run) == (plain.best_epoch, plain.epochs_run)
         assert np.abs(predict(ours, test) - plain.predict(test)).max() < 1e-10
@@ -302,3 +304,43 @@ def test_the_mean_table_places_the_papers_figures(two_splits):
     assert np.isnan(table.loc[("proposed", "test_logloss"), "paper"])
     assert np.isnan(table.loc[("unit_coefficients", "accuracy"), "percentile"])
     assert table.loc[("one_hot", "seconds_per_epoch"), "paper"] == 0.029
+
+
+# ------------------------------------------------------------------ words
+
+
+def notes_of(tables, splits, **settings):
+    folds = pd.DataFrame({"split": [0, 1], "budget": [64, 64], "selected": True})
+    return "\n".join(table_notes(splits, folds, tables, **settings))
+
+
+def test_notes_follow_the_settings(two_splits):
+    _, splits, coefficients = two_splits
+    text = notes_of(coefficients, splits, budgets=range(128, 138), restarts=10)
+    assert "mean over 2 stratified splits" in text
+    assert "these 920 patients only" in text
+    assert "best of ten budgets" in text
+    assert "'own search' and 'best of restarts' give its rivals as many tries" in text
+    assert "87 embedding parameters; full rank for every predictor costs 114" in text
+    assert "so every candidate budget can afford it" in text
+    text = notes_of(coefficients, splits, budgets=[64, 128, 256], restarts=2)
+    assert "best of three budgets" in text
+    assert "'own search' gives its rivals as many tries, 'best of restarts' two." in text
+    assert "2 of the 3 candidate budgets can afford it" in text
+    fewer = splits.assign(test=splits["test"].map(lambda rows: rows[:100]))
+    assert "these 744 patients only" in notes_of(coefficients, fewer, budgets=[64], restarts=1)
+    assert "(276/644, and 129/515 for the validation logloss)" in "".join(paired_notes(splits))
+    assert "(100/644, and 129/515 for the validation logloss)" in "".join(paired_notes(fewer))
+
+
+def test_weak_correlations_are_not_called_close(two_splits):
+    _, splits, coefficients = two_splits
+    turned = coefficients.assign(after=-coefficients["before"])
+    assert "coefficients are close to" not in notes_of(turned, splits, budgets=[64], restarts=1)
+
+
+def test_a_printed_table_in_markdown_and_latex():
+    table = Printed(["rival", "95 % interval"], [["one_hot", "−0.1 – 0.2"]], ["A note."])
+    assert as_markdown(table).splitlines()[2:] == ["| one_hot | −0.1 – 0.2 |", "", "- A note."]
+    assert r"rival & 95 \% interval \\" in as_latex(table)
+    assert r"one\_hot & $-$0.1 -- 0.2 \\" in as_latex(table)

@@ -12,9 +12,9 @@ from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from embedalloc.streams import stream
 from embedalloc.study.heart.bench import split_patients
 from embedalloc.study.heart.patients import (
-    _CSV_COLUMNS,
-    _WORDS,
     CATEGORICAL,
+    CSV_COLUMNS,
+    CSV_WORDS,
     NUMERIC,
     PATIENTS,
     read_patients,
@@ -60,8 +60,8 @@ def test_a_changed_byte_stops_with_the_file_and_both_digests(tmp_path):
 def csv_rows(patients):
     """The patients in the words of heart_disease_uci.csv."""
     names = {"dataset": "source", "thalch": "thalach"}
-    words = {column: {v: k for k, v in table.items()} for column, table in _WORDS.items()}
-    rows = [list(_CSV_COLUMNS)]
+    words = {column: {v: k for k, v in table.items()} for column, table in CSV_WORDS.items()}
+    rows = [list(CSV_COLUMNS)]
     for record in patients.to_dict("records"):
         row = []
         for column in rows[0]:

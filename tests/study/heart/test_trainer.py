@@ -16,7 +16,7 @@ from embedalloc.study.heart.trainer.network import (
     NetworkShape,
     Rows,
     TrainedNetwork,
-    TrainingSettings,
+    compile_kernel,
     draw_schedule,
     initial_weights,
     predict,
@@ -31,6 +31,7 @@ from tests.oracles.heart_like import (
     fingerprint,
     heart_like,
     start,
+    training_with,
 )
 from tests.oracles.plain_training import train_plain
 from tests.places import ROOT
@@ -59,22 +60,22 @@ def assert_equals_plain(shape, data, how=None, seed=0, dropout=0.25) -> TrainedN
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize(("seed", "batch", "epochs"), [(0, 32, 20), (1, 128, 50)])
 def test_training_equals_the_plain_loop(name, seed, batch, epochs, data):
-    how = TrainingSettings(batch=batch, epochs=epochs)
+    how = training_with(batch=batch, epochs=epochs)
     assert_equals_plain(SHAPES[name], data, how, seed=seed)
 
 
 @pytest.mark.parametrize(
     "how",
     [
-        TrainingSettings(),
-        TrainingSettings(restore_best=False, patience=3, learning_rate=1e-2),
-        TrainingSettings(watch="error", patience=5),
-        TrainingSettings(batch=515, learning_rate=1e-2),
-        TrainingSettings(batch=600),
-        TrainingSettings(batch=103, epochs=7, weight_decay=0.0),
-        TrainingSettings(batch=1, epochs=1),
-        TrainingSettings(dropout=0.0, epochs=20),
-        TrainingSettings(dropout=0.6, patience=1, learning_rate=1e-2),
+        training_with(),
+        training_with(restore_best=False, patience=3, learning_rate=1e-2),
+        training_with(watch="error", patience=5),
+        training_with(batch=515, learning_rate=1e-2),
+        training_with(batch=600),
+        training_with(batch=103, epochs=7, weight_decay=0.0),
+        training_with(batch=1, epochs=1),
+        training_with(dropout=0.0, epochs=20),
+        training_with(dropout=0.6, patience=1, learning_rate=1e-2),
     ],
     ids=str,
 )
@@ -84,7 +85,7 @@ def test_settings_mean_the_same_as_in_the_plain_loop(how, data):
 
 def test_early_stopping_is_met(data):
     """At least one compared run stops before the last epoch, so that stopping is tested."""
-    how = TrainingSettings(learning_rate=1e-2)
+    how = training_with(learning_rate=1e-2)
     trained = assert_equals_plain(SHAPES["large uniform"], data, how)
     assert trained.epochs_run == trained.best_epoch + 10 < 50
     assert trained.validation_logloss.argmin() + 1 == trained.best_epoch
@@ -93,13 +94,13 @@ def test_early_stopping_is_met(data):
 def test_without_numeric_inputs_and_without_fields(data):
     no_numbers = tuple(dataclasses.replace(r, numbers=r.numbers[:, :0]) for r in data)
     shape = NetworkShape(CARDINALITIES, SQUARE_ROOT, 0)
-    assert_equals_plain(shape, no_numbers, TrainingSettings(epochs=20))
+    assert_equals_plain(shape, no_numbers, training_with(epochs=20))
     no_fields = tuple(dataclasses.replace(r, codes=r.codes[:, :0]) for r in data)
     shape = NetworkShape((), (), 5)
     weights, schedule = start(shape, 515)
     left_out = NetworkShape(CARDINALITIES, (0,) * 9, 5)
-    a = train(shape, weights, schedule, *no_fields[:2])
-    b = train(left_out, weights, schedule, *data[:2])
+    a = train(shape, weights, schedule, *no_fields[:2], training_with())
+    b = train(left_out, weights, schedule, *data[:2], training_with())
     np.testing.assert_array_equal(a.weights, b.weights)
 
 
@@ -108,7 +109,7 @@ def test_negative_controls_are_noticed(data):
     training, validation, test = data
     shape = SHAPES["square root"]
     weights, schedule = start(shape, 515)
-    settings_ = TrainingSettings(epochs=20)
+    settings_ = training_with(epochs=20)
     reference = predict(train(shape, weights, schedule, training, validation, settings_), test)
 
     flipped = schedule.kept_first.copy()
@@ -130,7 +131,7 @@ def test_negative_controls_are_noticed(data):
     changed = train(shape, weights, other, training, validation, settings_)
     assert np.abs(predict(changed, test) - reference).max() > 1e-6
 
-    without = dataclasses.replace(settings_, weight_decay=0.0)
+    without = settings_.model_copy(update={"weight_decay": 0.0})
     changed = train(shape, weights, schedule, training, validation, without)
     assert np.abs(predict(changed, test) - reference).max() > 1e-6
 
@@ -167,7 +168,7 @@ def test_arguments_are_left_as_they_are_and_may_be_read_only(data):
     weights, schedule = start(shape, 515)
     frozen = [weights, schedule.orders, schedule.kept_first, schedule.kept_second]
     before = [array.copy() for array in frozen]
-    expected = train(shape, weights, schedule, training, validation).weights
+    expected = train(shape, weights, schedule, training, validation, training_with()).weights
     for array in frozen:
         array.flags.writeable = False
     compiled = len(network_kernel.fit.signatures)
@@ -176,7 +177,7 @@ def test_arguments_are_left_as_they_are_and_may_be_read_only(data):
         labels=training.labels.astype(bool),
     )  # fmt: skip
     np.testing.assert_array_equal(
-        train(shape, weights, schedule, fortran, validation).weights, expected
+        train(shape, weights, schedule, fortran, validation, training_with()).weights, expected
     )
     assert len(network_kernel.fit.signatures) == compiled
     for array, old in zip(frozen, before, strict=True):
@@ -186,11 +187,11 @@ def test_arguments_are_left_as_they_are_and_may_be_read_only(data):
 def test_restore_best_keeps_the_weights_of_the_best_epoch(data):
     training, validation, _ = data
     shape = SHAPES["one-hot"]
-    how = TrainingSettings(learning_rate=1e-2)
+    how = training_with(learning_rate=1e-2)
     weights, schedule = start(shape, 515)
     trained = train(shape, weights, schedule, training, validation, how)
     assert trained.best_epoch < trained.epochs_run
-    short = dataclasses.replace(how, epochs=trained.best_epoch, restore_best=False)
+    short = how.model_copy(update={"epochs": trained.best_epoch, "restore_best": False})
     shorter = train(shape, weights, schedule, training, validation, short)
     np.testing.assert_array_equal(trained.weights, shorter.weights)
     probability = predict(trained, validation)
@@ -253,7 +254,7 @@ def test_any_shape_equals_the_plain_loop(fields, numeric, hidden, rows, batch, o
         codes = rng.integers(0, np.array(cardinalities, dtype=np.int64), (count, len(fields)))
         return Rows(codes, rng.standard_normal((count, numeric)), rng.integers(0, 2, count))
 
-    how = TrainingSettings(epochs=3, batch=batch)
+    how = training_with(epochs=3, batch=batch)
     training, validation = some(rows), some(5)
     weights, schedule = start(shape, rows, epochs=3)
     trained = train(shape, weights, schedule, training, validation, how)
@@ -289,7 +290,7 @@ def test_wrong_rows_are_named(alter, message, data):
     shape = SHAPES["square root"]
     weights, schedule = start(shape, 515, epochs=50)
     with pytest.raises(ValueError, match=message):
-        train(shape, weights, schedule, alter(data[0]), data[1])
+        train(shape, weights, schedule, alter(data[0]), data[1], training_with())
 
 
 def test_other_wrong_arguments(data):
@@ -298,6 +299,7 @@ def test_other_wrong_arguments(data):
     weights, schedule = start(shape, 515)
 
     def attempt(weights=weights, schedule=schedule, how=None, training=training):
+        how = how or training_with()
         return train(shape, weights, schedule, training, validation, how)
 
     with pytest.raises(TypeError, match="codes must be integers, got float64"):
@@ -307,13 +309,13 @@ def test_other_wrong_arguments(data):
     with pytest.raises(ValueError, match="weight 7 is not finite"):
         attempt(weights=np.where(np.arange(weights.size) == 7, np.inf, weights))
     with pytest.raises(ValueError, match="schedule has 50 epochs, the settings ask for 51"):
-        attempt(how=TrainingSettings(epochs=51))
+        attempt(how=training_with(epochs=51))
     with pytest.raises(ValueError, match=r"dropout is 0\.25, the settings' 0\.5"):
-        attempt(how=TrainingSettings(dropout=0.5))
+        attempt(how=training_with(dropout=0.5))
     with pytest.raises(ValueError, match=r"hidden units \(4, 3\)"):
         attempt(schedule=draw_schedule(np.random.default_rng(0), 515, 50, (4, 3), 0.25))
     with pytest.raises(FloatingPointError, match="diverged"):
-        attempt(how=TrainingSettings(learning_rate=1e200))
+        attempt(how=training_with(learning_rate=1e200))
     with pytest.raises(ValueError, match="given rows: code 9"):
         predict(attempt(), changed(test, "codes", (0, 0), 9))
     with pytest.raises(ValueError, match="expected 1224 weights"):
@@ -356,12 +358,20 @@ def test_wrong_schedules_shapes_and_settings():
         {"dropout": 1.0},
         {"watch": "accuracy"},
     ):
-        with pytest.raises(ValueError, match=f"{next(iter(wrong))} must"):
-            TrainingSettings(**wrong)
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            training_with(**wrong)
+
+
+def test_one_compilation_serves_every_shape(fingerprints):
+    """So that one job compiles for all: after it, no shape or kind of the study asks for more."""
+    compile_kernel()
+    assert len(fingerprints) == len(SHAPES)
+    assert len(network_kernel.fit.signatures) == 1
+    assert len(network_kernel.logits_of.signatures) == 1
 
 
 def test_the_ordinary_loop_is_timed(data):
     shapes = [SHAPES["with 0 and 1"], SHAPES["one-hot"]]
-    times = time_in_turns(shapes, data[0], TrainingSettings(), 2)
+    times = time_in_turns(shapes, data[0], training_with(), 2)
     assert len(times) == 2
     assert np.min(times) > 0

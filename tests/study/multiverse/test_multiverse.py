@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 import yaml
 
-from embedalloc.intervals import wilson_interval
+from embedalloc.intervals import wilson
 from embedalloc.streams import stream
 from embedalloc.study import exp2, exp3, latent
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.heart import paired_findings
 from embedalloc.study.claims.ledger import judge, read_ledger
-from embedalloc.study.heart.bench import bench_of_split, training_settings
+from embedalloc.study.heart.bench import bench_of_split
 from embedalloc.study.heart.metrics import score
 from embedalloc.study.heart.paired import paired_table
 from embedalloc.study.heart.patients import read_patients
@@ -406,8 +406,7 @@ def test_defaults_of_the_new_settings_keep_every_number():
     a = np.arange(1.0, 10.0)
     assert bench.weigh(a) is a
     assert bench.caps is None
-    settings = training_settings(SETTINGS.heart)
-    assert (settings.watch, settings.restore_best) == ("logloss", True)
+    assert (SETTINGS.heart.watch, SETTINGS.heart.restore_best) == ("logloss", True)
 
 
 def small_bench(**changes):
@@ -453,7 +452,7 @@ def test_wilson_is_the_score_test_turned_round(held, trials):
     """Ends of the interval solve (p̂ − p)² = z² p (1 − p)/n."""
     z2, p = 1.959963984540054**2, held / trials
     roots = np.roots([1 + z2 / trials, -(2 * p + z2 / trials), p**2])
-    np.testing.assert_allclose(wilson_interval(held, trials), sorted(np.real(roots)), atol=1e-12)
+    np.testing.assert_allclose(wilson(held, trials), sorted(np.real(roots)), atol=1e-12)
 
 
 def test_the_variance_share_by_hand():
@@ -510,7 +509,7 @@ def test_shares_and_overturning_changes_by_hand():
     EFFECTS.check(choices, "effects")
     row = found.iloc[0]
     assert (row["draws"], row["share"], row["partly"]) == (4, 0.5, 0.75)
-    assert (row["low"], row["high"]) == wilson_interval(2, 4)
+    assert (row["low"], row["high"]) == wilson(2, 4)
     assert (row["default_settled"], row["settled"]) == (True, 3)
     assert (row["repetitions"], row["same"]) == (2, 0.5)
     assert (row["settled_repetitions"], row["same_settled"]) == (1, 1.0)

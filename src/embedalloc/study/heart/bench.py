@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from embedalloc.allocation import integer_dimensions
+from embedalloc.allocation import solve_by_paper
 from embedalloc.arrays import Floats
+from embedalloc.problem import BudgetProblem, build_problem
 from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.heart.patients import CATEGORICAL, NUMERIC
@@ -23,7 +24,6 @@ from embedalloc.study.heart.trainer.network import (
     Rows,
     Schedule,
     TrainedNetwork,
-    TrainingSettings,
     draw_schedule,
     initial_weights,
     split_weights,
@@ -102,7 +102,7 @@ class Bench:
                 self.schedule(restart),
                 self.training,
                 self.validation,
-                training_settings(self.settings),
+                self.settings,
             )
         return self._known[key]
 
@@ -127,8 +127,11 @@ class Bench:
 
     def propose(self, coefficients: Floats, budget: int) -> tuple[int, ...]:
         """Return the paper's dimensions for these coefficients."""
-        chosen = integer_dimensions(coefficients, self.cardinalities, budget, maximum=self.caps)
-        return tuple(chosen.dimensions.values())
+        return tuple(solve_by_paper(self.problem(budget), coefficients).dimensions.tolist())
+
+    def problem(self, budget: int) -> BudgetProblem:
+        """Return the problem that all rules solve at one budget."""
+        return build_problem(self.cardinalities, budget, maximum=self.caps)
 
     @property
     def caps(self) -> list[int] | None:
@@ -142,20 +145,6 @@ class Bench:
         """Return the validation logloss at the epoch whose weights were kept."""
         kept = network.best_epoch if self.settings.restore_best else network.epochs_run
         return float(network.validation_logloss[kept - 1])
-
-
-def training_settings(settings: HeartProtocol) -> TrainingSettings:
-    """Return the trainer's settings from the study's."""
-    return TrainingSettings(
-        learning_rate=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        batch=settings.batch,
-        epochs=settings.epochs,
-        patience=settings.patience,
-        dropout=settings.dropout,
-        watch=settings.watch,
-        restore_best=settings.restore_best,
-    )
 
 
 def split_patients(

@@ -1,13 +1,12 @@
 """Table 1 with intervals, and the paired comparison of the proposed model with the others."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
 
 from embedalloc.arrays import Floats
+from embedalloc.intervals import corrected_p_value, holm, nadeau_bengio_share, t_interval
 from embedalloc.study.heart.table1 import (
     METRICS,
     MODELS,
@@ -27,7 +26,7 @@ def mean_table(scores: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
         printed = _printed(model)
         for metric in METRICS:
             values = mine[metric].to_numpy()
-            low, high = t_interval(values, 1 / len(values))
+            low, high = t_interval(values)
             paper = printed.get(metric, np.nan)
             # Ties count half.
             below = 50 * ((values < paper).mean() + (values <= paper).mean())
@@ -55,15 +54,6 @@ def mean_table(scores: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
 def _printed(model: str) -> dict[str, float]:
     """Return the paper's figures for a model by metric; none for our controls."""
     return dict(zip((*PAPER_METRICS, SECONDS), PAPER[model], strict=True)) if model in PAPER else {}
-
-
-def t_interval(values: Floats, variance_share: Floats | float) -> tuple[Any, Any]:
-    """Return the 95 % t interval of a mean whose variance is that share of the sample's.
-
-    Splits run along the first axis; each further axis is a quantity of its own.
-    """
-    half = stdtrit(len(values) - 1, 0.975) * values.std(axis=0, ddof=1) * np.sqrt(variance_share)
-    return values.mean(axis=0) - half, values.mean(axis=0) + half
 
 
 def rows_judged(splits: pd.DataFrame) -> dict[str, tuple[int, int]]:
@@ -113,11 +103,11 @@ def compare(
 ) -> pd.DataFrame:
     """Return the paired table of differences by split, rival and metric; see `paired_table`."""
     # NOTE[PAPER] heart-intervals: the paper has one split and so no interval.
-    count = len(differences)
     ratios = [validation if metric == "validation_logloss" else test for metric in METRICS]
-    corrected = 1 / count + np.array([judged / used for judged, used in ratios])
+    shares = np.array([judged / used for judged, used in ratios])
+    corrected = nadeau_bengio_share(len(differences), shares)
     sign = np.where(list(METRICS.values()), 1.0, -1.0)
-    low, high = t_interval(differences, 1 / count)
+    low, high = t_interval(differences)
     corrected_low, corrected_high = t_interval(differences, corrected)
     columns = {
         "difference": differences.mean(axis=0),
@@ -133,21 +123,3 @@ def compare(
     names = {"rival": np.repeat(rivals, len(METRICS)), "metric": list(METRICS) * len(rivals)}
     frame = pd.DataFrame(names | {name: values.ravel() for name, values in columns.items()})
     return frame.assign(p_holm=p_holm)[list(PAIRED.columns)]
-
-
-def corrected_p_value(differences: Floats, variance_share: Floats | float) -> Floats:
-    """Return two-sided p-values of t tests with the given variance of the mean."""
-    mean, spread = differences.mean(axis=0), differences.std(axis=0, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        t = mean / (spread * np.sqrt(variance_share))
-    p = 2 * stdtr(len(differences) - 1, -np.abs(t))
-    return np.where(spread > 0, p, np.where(mean == 0, 1.0, 0.0))
-
-
-def holm(p_values: Floats) -> Floats:
-    """Return Holm's step-down adjusted p-values."""
-    order = np.argsort(p_values, kind="stable")
-    steps = p_values[order] * np.arange(len(p_values), 0, -1)
-    adjusted = np.empty_like(p_values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted

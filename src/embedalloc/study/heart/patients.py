@@ -23,52 +23,26 @@ DIGESTS = {
 SOURCES = tuple(DIGESTS)
 CATEGORICAL = ("sex", "cp", "fbs", "restecg", "exang", "slope", "ca", "thal", "source")
 NUMERIC = ("age", "trestbps", "chol", "thalach", "oldpeak")
-_RAW_COLUMNS = [
-    "age",
-    "sex",
-    "cp",
-    "trestbps",
-    "chol",
-    "fbs",
-    "restecg",
-    "thalach",
-    "exang",
-    "oldpeak",
-    "slope",
-    "ca",
-    "thal",
-    "num",
-]
+#: Columns of the original files and of heart_disease_uci.csv, in their order.
+_RAW_COLUMNS = (
+    "age", "sex", "cp", "trestbps", "chol", "fbs", "restecg", "thalach", "exang", "oldpeak",
+    "slope", "ca", "thal", "num",
+)  # fmt: skip
+CSV_COLUMNS = (
+    "id", "age", "sex", "dataset", "cp", "trestbps", "chol", "fbs", "restecg", "thalch", "exang",
+    "oldpeak", "slope", "ca", "thal", "num",
+)  # fmt: skip
 #: Codes of the original files for the words of heart_disease_uci.csv.
-_WORDS = {
+CSV_WORDS = {
     "sex": {"Female": 0, "Male": 1},
-    "dataset": {name: i for i, name in enumerate(
-        ("Cleveland", "Hungary", "Switzerland", "VA Long Beach"))},
+    "dataset": {"Cleveland": 0, "Hungary": 1, "Switzerland": 2, "VA Long Beach": 3},
     "cp": {"typical angina": 1, "atypical angina": 2, "non-anginal": 3, "asymptomatic": 4},
     "fbs": {"FALSE": 0, "TRUE": 1},
     "restecg": {"normal": 0, "st-t abnormality": 1, "lv hypertrophy": 2},
     "exang": {"FALSE": 0, "TRUE": 1},
     "slope": {"upsloping": 1, "flat": 2, "downsloping": 3},
     "thal": {"normal": 3, "fixed defect": 6, "reversable defect": 7},
-}  # fmt: skip
-_CSV_COLUMNS = (
-    "id",
-    "age",
-    "sex",
-    "dataset",
-    "cp",
-    "trestbps",
-    "chol",
-    "fbs",
-    "restecg",
-    "thalch",
-    "exang",
-    "oldpeak",
-    "slope",
-    "ca",
-    "thal",
-    "num",
-)
+}
 
 PATIENTS = Contract(
     "heart_patients",
@@ -177,24 +151,24 @@ def _read_csv(path: Path) -> pd.DataFrame:
             rows = list(csv.reader(source))
     except (UnicodeDecodeError, csv.Error) as error:
         raise TableError(f"{path}: not a CSV file ({error})") from None
-    if not rows or tuple(rows[0]) != _CSV_COLUMNS:
+    if not rows or tuple(rows[0]) != CSV_COLUMNS:
         columns = rows[0] if rows else []
-        odd = sorted(set(columns) ^ set(_CSV_COLUMNS))
+        odd = sorted(set(columns) ^ set(CSV_COLUMNS))
         raise TableError(
             f"{path}: not heart_disease_uci.csv; columns {odd} are missing or unknown"
             + (" (the 1,025-row file has no data source)" if "dataset" in odd else "")
         )
     values = [_csv_row(row, f"{path}, line {i}") for i, row in enumerate(rows[1:], start=2)]
-    frame = pd.DataFrame(values, columns=list(_CSV_COLUMNS))
+    frame = pd.DataFrame(values, columns=list(CSV_COLUMNS))
     return frame.drop(columns="id").rename(columns={"dataset": "source", "thalch": "thalach"})
 
 
 def _csv_row(row: list[str], place: str) -> list[float]:
-    if len(row) != len(_CSV_COLUMNS):
-        raise TableError(f"{place}: {len(row)} cells where {len(_CSV_COLUMNS)} are expected")
+    if len(row) != len(CSV_COLUMNS):
+        raise TableError(f"{place}: {len(row)} cells where {len(CSV_COLUMNS)} are expected")
     values = []
-    for column, cell in zip(_CSV_COLUMNS, row, strict=True):
-        words: dict[str, Any] = _WORDS.get(column, {})
+    for column, cell in zip(CSV_COLUMNS, row, strict=True):
+        words: dict[str, Any] = CSV_WORDS.get(column, {})
         try:
             values.append(np.nan if cell == "" else float(words[cell] if words else cell))
         except (KeyError, ValueError):

@@ -8,7 +8,11 @@ import pandas as pd
 
 from embedalloc.arrays import Floats
 from embedalloc.budgets import select_budget_by_holdout
-from embedalloc.rules import cardinality_priority, equal
+from embedalloc.proportional import (
+    dimensions_by_priority,
+    proportional_dimensions,
+    weigh_equally,
+)
 from embedalloc.study.heart.bench import Bench, bench_of_split
 from embedalloc.study.heart.networks import SEARCHED, square_root_dimensions
 from embedalloc.study.heart.patients import CATEGORICAL
@@ -109,14 +113,14 @@ def choose_dimensions(
     network: str, bench: Bench, coefficients: Floats, budget: int
 ) -> tuple[int, ...]:
     """Return the dimensions of a network whose name says who chooses them."""
-    sizes, caps = bench.cardinalities, bench.caps
     if network == "proposed":
         return bench.propose(coefficients, budget)
     if network == "unit_coefficients":
-        return bench.propose(np.ones(len(sizes)), budget)
+        return bench.propose(np.ones(len(coefficients)), budget)
+    problem = bench.problem(budget)
     if network == "uniform":
-        chosen = equal(sizes, budget, maximum=caps)
+        chosen = proportional_dimensions(problem, weigh_equally(problem), "floored")
     else:
         divide = network == "cardinality_per_dimension"
-        chosen = cardinality_priority(sizes, budget, divide_by_dimension=divide, maximum=caps)
-    return tuple(chosen.dimensions.values())
+        chosen = dimensions_by_priority(problem, divide_by_dimension=divide)
+    return tuple(chosen.tolist())

@@ -19,6 +19,7 @@ from embedalloc.study.heart.table1 import (
     PAPER_METRICS,
     SECONDS,
 )
+from embedalloc.text import markdown_table
 
 Row = Mapping[Hashable, Any]
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -148,9 +149,8 @@ def paired_notes(splits: pd.DataFrame) -> list[str]:
 
 def as_markdown(table: Printed) -> str:
     """Return a Markdown table with its notes as a list below."""
-    lines = [table.head, ["---"] * len(table.head), *table.rows]
-    notes = [f"- {note}" for note in table.notes]
-    return "\n".join([*(f"| {' | '.join(cells)} |" for cells in lines), "", *notes, ""])
+    lines = markdown_table(table.head, table.rows, align=[" --- "] * len(table.head))
+    return "\n".join([lines, "", *(f"- {note}" for note in table.notes), ""])
 
 
 def as_latex(table: Printed) -> str:

@@ -7,16 +7,15 @@ among those that it can pay. Rules look up their own allocation in the same list
 
 import itertools
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from embedalloc.allocation import round_and_spend
 from embedalloc.arrays import Floats, Ints
-from embedalloc.optimum import optimal_dimensions
+from embedalloc.optimum import solve_optimally
 from embedalloc.problem import BudgetProblem
-from embedalloc.response import curves_from_moments, response_aware
-from embedalloc.rules import proposed
+from embedalloc.response import curves_from_moments
 from embedalloc.spectra import fit_coefficient, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.exp3 import (
@@ -179,29 +178,21 @@ class RuleBook:
         self, problem: BudgetProblem, blind: Mapping[tuple[str, str], tuple[int, ...]]
     ) -> dict[str, tuple[int, ...]]:
         """Return the dimensions of every rule."""
-        budget = problem.budget
         informed = informed_allocations(problem, self.known)
         chosen = {
             rule if rule == "proposed" or leftover == "floored" else f"{rule}_spent": dimensions
             for (rule, leftover), dimensions in {**informed, **blind}.items()
         }
-        bounds: dict[str, Any] = {"maximum": self.caps}
         beyond = {
-            "unit_coefficients": proposed(
-                self.sizes, budget, coefficients=[1.0] * len(self.sizes), **bounds
-            ),
-            "exact_surrogate": optimal_dimensions(
-                self.sizes, budget, coefficients=self.known.coefficients.tolist(), **bounds
-            ),
-            "noise_corrected": proposed(self.sizes, budget, coefficients=self.corrected, **bounds),
-            "relevance_weighted": optimal_dimensions(
-                self.sizes, budget, curves=self.relevance, **bounds
-            ),
-            "response_aware": response_aware(self.sizes, budget, curves=self.prediction, **bounds),
+            "unit_coefficients": round_and_spend(problem, np.ones(len(self.sizes))),
+            "exact_surrogate": solve_optimally(
+                problem, coefficients=self.known.coefficients
+            ).dimensions,
+            "noise_corrected": round_and_spend(problem, np.array(self.corrected)),
+            "relevance_weighted": solve_optimally(problem, curves=self.relevance).dimensions,
+            "response_aware": solve_optimally(problem, curves=self.prediction).dimensions,
         }
-        return chosen | {
-            rule: tuple(allocation.dimensions.values()) for rule, allocation in beyond.items()
-        }
+        return chosen | {rule: tuple(dimensions.tolist()) for rule, dimensions in beyond.items()}
 
 
 def spectral_tails_of_squares(squares: Floats) -> Floats:

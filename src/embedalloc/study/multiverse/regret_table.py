@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
-from embedalloc.intervals import t_interval, wilson_interval
+from embedalloc.intervals import t_interval, wilson
 from embedalloc.study.multiverse.regret import RULES
 from embedalloc.study.workflow.document import Part
 
@@ -164,7 +164,7 @@ def _compare_settings(draws: pd.DataFrame) -> list[list[str]]:
         spread = (values.mean(), np.median(values), np.quantile(values, 0.9), values.max())
         gain, count = table["proposed"] - values, len(values)
         better, worse = int((gain > 0).sum()), int((gain < 0).sum())
-        low, high = wilson_interval(better, count)
+        low, high = wilson(better, count)
         against = [
             f"{100 * better / count:.0f} % ({100 * low:.0f} to {100 * high:.0f})",
             f"{100 * worse / count:.0f} %",

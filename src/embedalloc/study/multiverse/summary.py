@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from embedalloc.intervals import wilson_interval
+from embedalloc.intervals import wilson
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.claims.verdicts import OUTCOMES
 from embedalloc.study.multiverse.space import SETTLED, Space, find_settled
@@ -114,7 +114,7 @@ def _count_held(held: "pd.Series[bool]") -> tuple[float, float, float]:
     if held.empty:
         return (math.nan,) * 3
     count = int(held.sum())
-    return count / len(held), *wilson_interval(count, len(held))
+    return count / len(held), *wilson(count, len(held))
 
 
 def _first(rows: pd.DataFrame, kind: str) -> pd.DataFrame:

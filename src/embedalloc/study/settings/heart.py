@@ -23,19 +23,11 @@ Share = Annotated[float, Field(ge=0.05, le=0.8)]
 HeartBudget = Annotated[int, Field(ge=36)]
 
 
-class HeartProtocol(Settings):
-    """What training the networks of one split needs."""
+class Training(Settings):
+    """How one network is trained."""
 
-    test_share: Share
-    """stratified share of the patients that is held out as test rows"""
-    validation_share: Share
-    """stratified share of the remaining patients that is held out for validation"""
-    hidden: Pair[AtLeast1]
-    """widths of the two hidden layers"""
     dropout: Annotated[float, Field(ge=0, lt=1)]
     """share of hidden units dropped in training"""
-    embedding_sd: Positive
-    """standard deviation of the embedding tables at the start"""
     learning_rate: Positive
     """Adam's learning rate"""
     weight_decay: NotNegative
@@ -50,6 +42,19 @@ class HeartProtocol(Settings):
     """what must improve on the validation rows"""
     restore_best: bool
     """whether the weights of the best epoch are kept instead of the last one's"""
+
+
+class HeartProtocol(Training):
+    """What training the networks of one split needs."""
+
+    test_share: Share
+    """stratified share of the patients that is held out as test rows"""
+    validation_share: Share
+    """stratified share of the remaining patients that is held out for validation"""
+    hidden: Pair[AtLeast1]
+    """widths of the two hidden layers"""
+    embedding_sd: Positive
+    """standard deviation of the embedding tables at the start"""
     coefficient_fit: CoefficientFit
     """how the coefficient a is fitted to tail(d) = a/d"""
     sample_sizes: Literal["none", "multiply", "divide"]

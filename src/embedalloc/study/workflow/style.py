@@ -149,14 +149,6 @@ def mean_and_band(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
     )
 
 
-def mean_interval(frame: pd.DataFrame, by: str, value: str) -> pd.DataFrame:
-    """Return the mean and its 95 % interval (normal) for each value of `by`."""
-    grouped = frame.groupby(by, sort=True)[value]
-    half = 1.96 * grouped.std() / grouped.count() ** 0.5
-    mean = grouped.mean()
-    return pd.DataFrame({"mean": mean, "low": mean - half, "high": mean + half})
-
-
 def draw_curve(
     axes: Axes, summary: pd.DataFrame, look: Look, *, band: bool = True, **line: Any
 ) -> None:

@@ -13,7 +13,7 @@ call and cached on disk.
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,20 +29,7 @@ from embedalloc.study.heart.trainer.kernel import (
     logits_of,
     split_layers,
 )
-
-__all__ = [
-    "Layers",
-    "NetworkShape",
-    "Rows",
-    "Schedule",
-    "TrainedNetwork",
-    "TrainingSettings",
-    "draw_schedule",
-    "initial_weights",
-    "predict",
-    "split_weights",
-    "train",
-]
+from embedalloc.study.settings.heart import Training
 
 MASK_LEVELS = 65536  # a dropout decision is one 16-bit draw
 
@@ -148,43 +135,6 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class TrainingSettings:
-    """How to train.
-
-    Adam has betas 0.9 and 0.999 and epsilon 1e-8; `weight_decay` times the parameter is added to
-    the gradient of every parameter, biases and tables included. A last batch may be smaller and
-    its loss is the mean over its own rows.
-
-    After every epoch the validation rows are evaluated without dropout. The epoch is the best so
-    far if the watched quantity (`"logloss"`, or `"error"`, the share of wrong classes at 1/2) is
-    strictly below that of all earlier epochs; a tie is no improvement. Training stops once
-    `patience` epochs in succession brought no improvement, or after `epochs` epochs. With
-    `restore_best` the weights are those after the best epoch, otherwise after the last one run.
-    """
-
-    learning_rate: float = 1e-3
-    weight_decay: float = 1e-4
-    batch: int = 32
-    epochs: int = 50
-    patience: int = 10
-    dropout: float = 0.25
-    watch: Literal["logloss", "error"] = "logloss"
-    restore_best: bool = True
-
-    def __post_init__(self) -> None:
-        if not 0.0 < self.learning_rate < math.inf:
-            raise ValueError(f"learning_rate must be above 0 and finite, got {self.learning_rate}")
-        if not 0.0 <= self.weight_decay < math.inf:
-            raise ValueError(f"weight_decay must be at least 0 and finite, got {self.weight_decay}")
-        for name in ("batch", "epochs", "patience"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        _check_dropout(self.dropout)
-        if self.watch not in ("logloss", "error"):
-            raise ValueError(f"watch must be 'logloss' or 'error', got {self.watch!r}")
-
-
-@dataclass(frozen=True)
 class TrainedNetwork:
     """A trained network and its history, one entry per epoch run; epochs are counted from 1."""
 
@@ -194,11 +144,6 @@ class TrainedNetwork:
     epochs_run: int
     validation_logloss: Floats
     validation_error: Floats
-
-    @property
-    def tables(self) -> tuple[Floats, ...]:
-        """The embedding tables, one per field; none if one-hot."""
-        return split_weights(self.shape, self.weights)[0]
 
 
 def split_weights(shape: NetworkShape, weights: Floats) -> tuple[tuple[Floats, ...], Layers]:
@@ -258,10 +203,20 @@ def train(
     schedule: Schedule,
     training: Rows,
     validation: Rows,
-    settings: TrainingSettings | None = None,
+    settings: Training,
 ) -> TrainedNetwork:
-    """Train one network from given weights, row orders and masks; no argument is changed."""
-    settings = settings or TrainingSettings()
+    """Train one network from given weights, row orders and masks; no argument is changed.
+
+    Adam has betas 0.9 and 0.999 and epsilon 1e-8; `weight_decay` times the parameter is added to
+    the gradient of every parameter, biases and tables included. A last batch may be smaller and
+    its loss is the mean over its own rows.
+
+    After every epoch the validation rows are evaluated without dropout. The epoch is the best so
+    far if the watched quantity (`"logloss"`, or `"error"`, the share of wrong classes at 1/2) is
+    strictly below that of all earlier epochs; a tie is no improvement. Training stops once
+    `patience` epochs in succession brought no improvement, or after `epochs` epochs. With
+    `restore_best` the weights are those after the best epoch, otherwise after the last one run.
+    """
     data = _checked_rows(shape, training, "training", labelled=True)
     held_out = _checked_rows(shape, validation, "validation", labelled=True)
     _check_schedule(shape, schedule, data.labels.size, settings)
@@ -296,6 +251,26 @@ def train(
     )
 
 
+def compile_kernel() -> None:
+    """Train tiny networks of both kinds, which compiles the kernel and caches it on disk."""
+    rng = np.random.default_rng(0)
+    rows = Rows(rng.integers(0, 3, (40, 1)), rng.normal(size=(40, 1)), np.arange(40) % 2)
+    settings = Training(
+        dropout=0.25,
+        learning_rate=1e-3,
+        weight_decay=0.0,
+        batch=32,
+        epochs=1,
+        patience=1,
+        watch="logloss",
+        restore_best=True,
+    )
+    for dimensions in ((2,), None):
+        shape = NetworkShape((3,), dimensions, 1)
+        schedule = draw_schedule(rng, 40, 1, shape.hidden, settings.dropout)
+        predict(train(shape, initial_weights(shape, rng), schedule, rows, rows, settings), rows)
+
+
 def predict(trained: TrainedNetwork, rows: Rows) -> Floats:
     """Return the probability of label 1 for each row, without dropout."""
     data = _checked_rows(trained.shape, rows, "given", labelled=False)
@@ -323,9 +298,7 @@ def _checked_weights(shape: NetworkShape, weights: Floats) -> Floats:
     return _plain(weights, np.float64)
 
 
-def _check_schedule(
-    shape: NetworkShape, schedule: Schedule, rows: int, settings: TrainingSettings
-) -> None:
+def _check_schedule(shape: NetworkShape, schedule: Schedule, rows: int, settings: Training) -> None:
     epochs, scheduled_rows = schedule.orders.shape
     if epochs < settings.epochs:
         raise ValueError(

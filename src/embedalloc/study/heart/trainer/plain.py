@@ -13,10 +13,10 @@ from embedalloc.streams import stream
 from embedalloc.study.heart.trainer.network import (
     NetworkShape,
     Rows,
-    TrainingSettings,
     initial_weights,
     split_weights,
 )
+from embedalloc.study.settings.heart import Training
 
 
 class PlainNetwork(nn.Module):
@@ -86,7 +86,7 @@ class PlainNetwork(nn.Module):
 
 
 def time_in_turns(
-    shapes: Sequence[NetworkShape], rows: Rows, settings: TrainingSettings, turns: int
+    shapes: Sequence[NetworkShape], rows: Rows, settings: Training, turns: int
 ) -> list[tuple[float, float]]:
     """Return the median wall-clock and CPU seconds per epoch of each network.
 
@@ -101,7 +101,7 @@ def time_in_turns(
 
 
 def seconds_per_epoch(
-    shape: NetworkShape, rows: Rows, settings: TrainingSettings, rng: np.random.Generator
+    shape: NetworkShape, rows: Rows, settings: Training, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Time the loop of the tutorials: float32, `nn.Dropout` and a shuffling `DataLoader`.
 
@@ -123,7 +123,7 @@ def seconds_per_epoch(
 
 
 def _epoch_times(
-    shape: NetworkShape, weights: Floats, rows: Rows, settings: TrainingSettings, epochs: int
+    shape: NetworkShape, weights: Floats, rows: Rows, settings: Training, epochs: int
 ) -> list[tuple[float, float]]:
     model = PlainNetwork(shape, weights, dropout=settings.dropout, dtype=torch.float32)
     adam = adam_for(model, settings)
@@ -141,7 +141,7 @@ def _epoch_times(
     return times
 
 
-def adam_for(model: PlainNetwork, settings: TrainingSettings) -> torch.optim.Adam:
+def adam_for(model: PlainNetwork, settings: Training) -> torch.optim.Adam:
     """Return Adam for all parameters of a model."""
     return torch.optim.Adam(
         model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
