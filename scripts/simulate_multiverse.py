@@ -6,19 +6,11 @@ from embedalloc.study.multiverse.space import POINT_OUTCOMES, read_spaces
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
-
-def main(cell: ExperimentCell, choices: str, ledger: str, outcomes: str) -> None:
-    """Run the points that the cell lists."""
-    claims = {claim.id: claim for claim in read_ledger(ledger)}
-    frame = run_points(read_spaces(choices)[cell.experiment], cell, claims)
-    write_table(outcomes, frame, POINT_OUTCOMES, settings=cell.plain(), seed=cell.seed)
-
-
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        main(
-            ExperimentCell.model_validate(snakemake.params.cell),
-            snakemake.input.choices,
-            snakemake.input.ledger,
-            snakemake.output.outcomes,
-        )
+        cell = ExperimentCell.model_validate(snakemake.params.cell)
+        space = read_spaces(snakemake.input.choices)[cell.experiment]
+        claims = {claim.id: claim for claim in read_ledger(snakemake.input.ledger)}
+        frame = run_points(space, cell, claims)
+        about = {"settings": cell.plain(), "seed": cell.seed}
+        write_table(snakemake.output.outcomes, frame, POINT_OUTCOMES, **about)

@@ -6,12 +6,8 @@ from embedalloc.study.theory.proposition2 import ERRORS, simulate
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
-
-def main(cell: Cell[Approximation], errors: str) -> None:
-    """Run the computation that the cell describes."""
-    write_table(errors, simulate(cell), ERRORS, settings=cell.plain(), seed=cell.seed)
-
-
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        main(Cell[Approximation].model_validate(snakemake.params.cell), **snakemake.output)
+        cell = Cell[Approximation].model_validate(snakemake.params.cell)
+        about = {"settings": cell.plain(), "seed": cell.seed}
+        write_table(snakemake.output.errors, simulate(cell), ERRORS, **about)
