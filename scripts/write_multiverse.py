@@ -15,7 +15,7 @@ from embedalloc.study.multiverse.summary import (
     describe_multiverse,
     print_shares,
 )
-from embedalloc.study.page.provenance import find_commit, find_versions
+from embedalloc.study.page.provenance import describe_run
 from embedalloc.study.page.render import read_pictures, render_page
 from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
@@ -23,25 +23,13 @@ from embedalloc.study.workflow.tables import read_table, read_tables
 
 
 def main(source: Any, params: Any, project: Path) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    source
-        Files by name, as in rule `write_multiverse`.
-    params
-        Sample size of the regret over budgets, seed, and digests of this run's whole configuration
-        and of the default one.
-    project
-        Folder of the workflow, which may be a git checkout.
-    """
+    """Return the page from files by name, as in rule `write_multiverse`; see `describe_run`."""
     judged = read_table(source.claims, CLAIMS).drop_duplicates("claim").set_index("claim")
     shares = read_table(source.shares, SHARES)
     listed = yaml.safe_load(Path(source.listed).read_text(encoding="utf-8"))
-    citation = yaml.safe_load(Path(source.citation).read_text(encoding="utf-8"))
     return render_page(
         source.template,
-        paper=citation["references"][0],
+        **describe_run(source.citation, params, project),
         summary=f"{len(shares)} of the paper’s {len(judged)} claims, each decided over random "
         "settings of everything that the paper leaves open.",
         sections=SECTIONS,
@@ -54,11 +42,6 @@ def main(source: Any, params: Any, project: Path) -> str:
             read_tables(source.draws, DRAWN_REGRET),
             budget_observations=params.budget_observations,
         ),
-        versions=find_versions(),
-        commit=find_commit(project),
-        seed=params.seed,
-        config_digest=params.config_digest,
-        default=params.default_digest == params.config_digest,
     )
 
 

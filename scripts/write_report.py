@@ -8,12 +8,7 @@ import yaml
 
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS, count_verdicts
 from embedalloc.study.heart.table1 import PAIRED, TABLE
-from embedalloc.study.page.provenance import (
-    digest_files,
-    find_commit,
-    find_versions,
-    read_timings,
-)
+from embedalloc.study.page.provenance import describe_run, digest_files, read_timings
 from embedalloc.study.page.render import read_pictures, render_page
 from embedalloc.study.page.report import (
     count_paired,
@@ -39,17 +34,7 @@ def read_json(path: str) -> Any:
 
 
 def main(source: Any, params: Any, project: Path) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    source
-        Files by name, as in rule `write_report`.
-    params
-        Seed, and digests of this run's whole configuration and of the default one.
-    project
-        Folder of the workflow, which may be a git checkout.
-    """
+    """Return the page from files by name, as in rule `write_report`; see `describe_run`."""
     pictures = read_pictures(
         read_yaml(source.listed), source.figures, source.captions, sections=SECTIONS
     )
@@ -59,7 +44,7 @@ def main(source: Any, params: Any, project: Path) -> str:
     counts = count_verdicts(judged)
     return render_page(
         source.template,
-        paper=read_yaml(source.citation)["references"][0],
+        **describe_run(source.citation, params, project),
         sections=SECTIONS,
         verdicts=VERDICTS,
         summary=summarise(counts),
@@ -74,12 +59,7 @@ def main(source: Any, params: Any, project: Path) -> str:
         audit=read_json(source.audit),
         choices=read_yaml(source.choices),
         timings=read_timings(source.timings),
-        versions=find_versions(),
         digests=digest_files(source.data),
-        commit=find_commit(project),
-        seed=params.seed,
-        config_digest=params.config_digest,
-        default=params.default_digest == params.config_digest,
     )
 
 

@@ -194,13 +194,10 @@ def _judge_one(claim: Claim, found: Mapping[str, Finding]) -> list[dict[str, Any
         )
     outcomes = {reading: claim.outcome(found[reading]) for reading in claim.readings}
     verdict = verdict_of(outcomes.values())
+    written = ("section", "place", "statement", "statistic", "decision")
     about = {
         "claim": claim.id,
-        "section": claim.section,
-        "place": claim.place,
-        "statement": claim.statement,
-        "statistic": claim.statistic,
-        "decision": claim.decision,
+        **{name: getattr(claim, name) for name in written},
         "verdict": verdict,
         "why": _explain(claim, found, outcomes, verdict),
         "data": " ".join(claim.data),

@@ -11,6 +11,30 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+
+def describe_run(citation: str | Path, params: Any, project: str | Path) -> dict[str, Any]:
+    """Return what every page says of its run.
+
+    Parameters
+    ----------
+    citation
+        CITATION.cff, which names the paper.
+    params
+        Seed, and digests of the run's whole configuration and of the default one.
+    project
+        Folder of the workflow, which may be a git checkout.
+    """
+    return {
+        "paper": yaml.safe_load(Path(citation).read_text(encoding="utf-8"))["references"][0],
+        "versions": find_versions(),
+        "commit": find_commit(project),
+        "seed": params.seed,
+        "config_digest": params.config_digest,
+        "default": params.default_digest == params.config_digest,
+    }
+
 
 def read_timings(paths: Iterable[str | Path]) -> list[dict[str, Any]]:
     """Return jobs, CPU and wall-clock seconds and peak memory by rule, in the order given.
