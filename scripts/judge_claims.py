@@ -11,7 +11,7 @@ from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.heart import data_findings, heart_findings
-from embedalloc.study.claims.ledger import as_markdown, check_evidence, judge, read_ledger
+from embedalloc.study.claims.ledger import check_evidence, describe_claims, judge, read_ledger
 from embedalloc.study.claims.theory import theory_findings
 from embedalloc.study.claims.verdicts import CLAIMS
 from embedalloc.study.heart.metrics import LOSSES
@@ -19,15 +19,15 @@ from embedalloc.study.heart.networks import COEFFICIENTS
 from embedalloc.study.heart.patients import PATIENTS
 from embedalloc.study.heart.table1 import PAIRED, TABLE
 from embedalloc.study.heart.table1_audit import AUDIT
-from embedalloc.study.multiverse.summary import SHARES, share_words
 from embedalloc.study.settings.claims import ClaimsCell
 from embedalloc.study.theory.proposition2 import ERRORS
 from embedalloc.study.theory.theorem1 import PATHS, RUNS
 from embedalloc.study.theory.theorem2 import GAPS, SCALING
 from embedalloc.study.theory.theorem3 import BUDGETS
-from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.document import as_markdown
+from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.tables import Contract, read_table, read_tables, write_table
+from embedalloc.study.workflow.tables import Contract, read_tables, write_table
 
 
 def find(results: Any, cell: ClaimsCell) -> dict[str, dict[str, Finding]]:
@@ -89,7 +89,4 @@ if __name__ == "__main__":
         cell = ClaimsCell.model_validate(snakemake.params.cell)
         judged = judge(claims, find(snakemake.input, cell))
         write_table(snakemake.output.claims, judged, CLAIMS, settings=cell.plain(), seed=cell.seed)
-        built = snakemake.input.shares  # empty until the multiverse has been run
-        shares = share_words(read_table(built[0], SHARES)) if built else {}
-        with whole_file(snakemake.output.page) as partial:
-            partial.write_text(as_markdown(judged, shares), encoding="utf-8")
+        write_text(snakemake.output.page, as_markdown(describe_claims(judged)))

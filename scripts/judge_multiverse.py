@@ -1,20 +1,27 @@
 """Say how often each claim holds over the settings, what decides it and what overturns it."""
 
 from embedalloc.study.claims.ledger import read_ledger
-from embedalloc.study.multiverse.space import OUTCOMES, read_spaces
-from embedalloc.study.multiverse.summary import EFFECTS, SHARES, as_markdown, effects, shares
-from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.multiverse.space import POINT_OUTCOMES, read_spaces
+from embedalloc.study.multiverse.summary import (
+    EFFECTS,
+    SHARES,
+    count_shares,
+    describe_multiverse,
+    measure_effects,
+)
+from embedalloc.study.workflow.document import as_markdown
+from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables, write_table
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        outcomes = read_tables(snakemake.input.outcomes, OUTCOMES)
+        outcomes = read_tables(snakemake.input.outcomes, POINT_OUTCOMES)
         spaces = read_spaces(snakemake.input.choices)
         claims = {claim.id: claim for claim in read_ledger(snakemake.input.ledger)}
-        table, choices = shares(outcomes, spaces, claims), effects(outcomes, spaces)
+        shares = count_shares(outcomes, spaces, claims)
+        effects = measure_effects(outcomes, spaces)
         seed = snakemake.params.seed
-        write_table(snakemake.output.shares, table, SHARES, settings={}, seed=seed)
-        write_table(snakemake.output.effects, choices, EFFECTS, settings={}, seed=seed)
-        with whole_file(snakemake.output.page) as partial:
-            partial.write_text(as_markdown(table, choices), encoding="utf-8")
+        write_table(snakemake.output.shares, shares, SHARES, settings={}, seed=seed)
+        write_table(snakemake.output.effects, effects, EFFECTS, settings={}, seed=seed)
+        write_text(snakemake.output.page, as_markdown(describe_multiverse(shares, effects)))

@@ -6,9 +6,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from embedalloc.study.exp3_looks import ALLOCATION_RULES
-from embedalloc.study.multiverse import regret as exp3_regret
-from embedalloc.study.multiverse import runs as multiverse_runs
-from embedalloc.study.multiverse.regret_table import mean_excess, quantiles
+from embedalloc.study.multiverse.regret import REGRET
+from embedalloc.study.multiverse.regret_table import average_excess, find_quantiles
+from embedalloc.study.multiverse.runs import DRAWN_REGRET
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import (
     BLACK,
@@ -41,8 +41,8 @@ LINEAR = 0.1
 def draw(regret: pd.DataFrame, draws: pd.DataFrame, budget_observations: int) -> Figure:
     """Draw the excess over budgets, over sample sizes and over random settings."""
     figure, axes = new_figure(2, 2, width=8.0, height=6.4)
-    by_budget = mean_excess(regret[regret["observations"] == budget_observations], "budget")
-    by_size = mean_excess(regret, "observations")
+    by_budget = average_excess(regret[regret["observations"] == budget_observations], "budget")
+    by_size = average_excess(regret, "observations")
     over_budgets(axes[0, 0], by_budget, {**ALLOCATION_RULES, **SPENT})
     axes[0, 0].set_title(f"the paper's rules, n = {budget_observations:,}")
     beyond = {"proposed": ALLOCATION_RULES["proposed"], **RULES_BEYOND}
@@ -54,7 +54,7 @@ def draw(regret: pd.DataFrame, draws: pd.DataFrame, budget_observations: int) ->
     plain_log_ticks(axes[1, 0].xaxis, sorted(set(by_size["observations"])))
     axes[1, 0].set(xlabel="training sample size $n$", title="mean over the budgets")
     for axis in (*axes[0], axes[1, 0]):
-        percent_axis(axis.yaxis.axes, "y")
+        percent_axis(axis, "y")
         axis.set_ylabel("excess over the oracle, %")
     over_settings(axes[1, 1], draws)
     handles = [
@@ -104,24 +104,17 @@ def over_budgets(axis: Axes, table: pd.DataFrame, looks: dict[str, Look]) -> Non
 
 def percent_axis(axis: Axes, which: str) -> None:
     """Make an axis of per cent logarithmic above its linear part."""
-    ticks = [0, 0.1, 1, 10, 100, 1000]
-    if which == "y":
-        axis.set_yscale("symlog", linthresh=LINEAR)
-        axis.set_ylim(bottom=0)
-        axis.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-        axis.set_ylim(top=min(1000, axis.dataLim.y1 * 1.6))
-        axis.minorticks_off()
-    else:
-        axis.set_xscale("symlog", linthresh=LINEAR)
-        axis.set_xlim(left=0, right=min(1000, axis.dataLim.x1 * 1.6))
-        shown = [tick for tick in ticks if tick <= axis.get_xlim()[1]]
-        axis.set_xticks(shown, [f"{tick:g}" for tick in shown])
-        axis.minorticks_off()
+    last = min(1000, 1.6 * getattr(axis.dataLim, f"{which}1"))
+    ticks = [tick for tick in (0, 0.1, 1, 10, 100, 1000) if tick <= last]
+    getattr(axis, f"set_{which}scale")("symlog", linthresh=LINEAR)
+    getattr(axis, f"set_{which}lim")(0, last)
+    getattr(axis, f"set_{which}ticks")(ticks, [f"{tick:g}" for tick in ticks])
+    axis.minorticks_off()
 
 
 def over_settings(axis: Axes, draws: pd.DataFrame) -> None:
     """Draw the distribution of each rule's mean excess over random settings."""
-    table = {rule: 100 * values for rule, values in quantiles(draws).items()}
+    table = {rule: 100 * values for rule, values in find_quantiles(draws).items()}
     for place, (rule, (low, first, median, third, high)) in enumerate(table.items()):
         look, line = LOOKS[rule], ":" if rule in SPENT else "-"
         axis.hlines(place, low, high, color=look.color, linewidth=1.2, linestyle=line)
@@ -140,8 +133,8 @@ def over_settings(axis: Axes, draws: pd.DataFrame) -> None:
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         figure = draw(
-            read_tables(snakemake.input.regret, exp3_regret.REGRET),
-            read_tables(snakemake.input.draws, multiverse_runs.REGRET),
+            read_tables(snakemake.input.regret, REGRET),
+            read_tables(snakemake.input.draws, DRAWN_REGRET),
             snakemake.params.budget_observations,
         )
         save_figure(figure, **snakemake.output)

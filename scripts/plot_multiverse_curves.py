@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from embedalloc.study.claims.ledger import Claim, read_ledger
-from embedalloc.study.multiverse.space import OUTCOMES, settled
+from embedalloc.study.multiverse.space import POINT_OUTCOMES, find_settled
 from embedalloc.study.multiverse.summary import SHARES
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import BLACK, GREY, VERMILLION, new_figure, save_figure
@@ -59,7 +59,7 @@ def draw_curve(axis: Axes, rows: pd.DataFrame, claim: Claim) -> None:
     place = pd.Series(range(len(drawn)), index=drawn.index)
     default = float(rows[rows["kind"] == "default"]["estimate"].iloc[0])
     axis.vlines(place, drawn["low"], drawn["high"], color=GREY, linewidth=0.5, alpha=0.6)
-    firm = settled(drawn)
+    firm = find_settled(drawn)
     for outcome, face in FACES.items():
         for marker, these in ((SETTLED_MARK, firm), (UNSETTLED_MARK, ~firm)):
             here = (drawn["outcome"] == outcome) & these
@@ -81,7 +81,7 @@ def draw_curve(axis: Axes, rows: pd.DataFrame, claim: Claim) -> None:
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         figure = draw(
-            read_tables(snakemake.input.outcomes, OUTCOMES),
+            read_tables(snakemake.input.outcomes, POINT_OUTCOMES),
             read_table(snakemake.input.shares, SHARES),
             {claim.id: claim for claim in read_ledger(snakemake.input.ledger)},
         )

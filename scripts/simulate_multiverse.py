@@ -2,7 +2,7 @@
 
 from embedalloc.study.claims.ledger import read_ledger
 from embedalloc.study.multiverse.runs import ExperimentCell, run_points
-from embedalloc.study.multiverse.space import OUTCOMES, read_spaces
+from embedalloc.study.multiverse.space import POINT_OUTCOMES, read_spaces
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
@@ -13,4 +13,4 @@ if __name__ == "__main__":
         claims = {claim.id: claim for claim in read_ledger(snakemake.input.ledger)}
         frame = run_points(space, cell, claims)
         about = {"settings": cell.plain(), "seed": cell.seed}
-        write_table(snakemake.output.outcomes, frame, OUTCOMES, **about)
+        write_table(snakemake.output.outcomes, frame, POINT_OUTCOMES, **about)

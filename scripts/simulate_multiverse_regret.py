@@ -1,6 +1,6 @@
 """Compute the excess of every rule over the oracle for random settings of Experiment 3."""
 
-from embedalloc.study.multiverse.runs import REGRET, regret_of_points
+from embedalloc.study.multiverse.runs import DRAWN_REGRET, measure_regret
 from embedalloc.study.multiverse.space import DrawsCell, read_spaces
 from embedalloc.study.settings.exp3 import Exp3Choices
 from embedalloc.study.workflow.job import job
@@ -9,5 +9,7 @@ from embedalloc.study.workflow.tables import write_table
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         cell = DrawsCell[Exp3Choices].model_validate(snakemake.params.cell)
-        frame = regret_of_points(read_spaces(snakemake.input.choices)["exp3"], cell)
-        write_table(snakemake.output.regret, frame, REGRET, settings=cell.plain(), seed=cell.seed)
+        frame = measure_regret(read_spaces(snakemake.input.choices)["exp3"], cell)
+        write_table(
+            snakemake.output.regret, frame, DRAWN_REGRET, settings=cell.plain(), seed=cell.seed
+        )

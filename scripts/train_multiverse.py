@@ -4,7 +4,7 @@ import os
 
 from embedalloc.study.claims.ledger import read_ledger
 from embedalloc.study.multiverse.heart import run_heart_points
-from embedalloc.study.multiverse.space import OUTCOMES, PointsCell, read_spaces
+from embedalloc.study.multiverse.space import POINT_OUTCOMES, PointsCell, read_spaces
 from embedalloc.study.settings.heart import HeartChoices
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
@@ -21,5 +21,5 @@ if __name__ == "__main__":
             data if isinstance(data, str) else os.path.dirname(data[0]),
         )
         write_table(
-            snakemake.output.outcomes, frame, OUTCOMES, settings=cell.plain(), seed=cell.seed
+            snakemake.output.outcomes, frame, POINT_OUTCOMES, settings=cell.plain(), seed=cell.seed
         )

@@ -1,8 +1,10 @@
 """A small made-up study with everything that the report page is made of."""
 
 import importlib.util
+import json
 import struct
 import zlib
+from dataclasses import asdict
 from types import SimpleNamespace
 
 import pandas as pd
@@ -18,11 +20,23 @@ from embedalloc.study.heart.table1 import (
     SECONDS,
     TABLE,
 )
+from embedalloc.study.multiverse.regret import REGRET, RULES
+from embedalloc.study.multiverse.runs import DRAWN_REGRET
+from embedalloc.study.multiverse.summary import EFFECTS, SHARES
+from embedalloc.study.workflow.document import Part
 from embedalloc.study.workflow.tables import digest_of, write_table
 from tests.places import ROOT, read_config
 
 #: Text that breaks a page which does not escape it.
 HOSTILE = 'a < b & "c" > d <script>document.title = "owned"</script> <img src=x>'
+AUDITED = Part(
+    "True together?",
+    1,
+    ["**No** test set < 9."],
+    ["model", "TP"],
+    [["proposed", "**7**"]],
+    notes=["One cell."],
+)
 OUTCOMES = {
     "reproduced": ("holds",),
     "partly": ("partly", "partly"),
@@ -115,19 +129,22 @@ def png(width, height):
     )
 
 
+def put(folder, name, content):
+    """Write a file into a folder and return its path."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
+
+
+def table(folder, name, frame, contract):
+    """Write a table into a folder and return its path."""
+    write_table(folder / name, frame, contract, settings={}, seed=1)
+    return str(folder / name)
+
+
 def sources(folder):
     """Write the study into a folder and return its files by name, as rule `write_report` does."""
-
-    def put(name, content):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return str(path)
-
-    def table(name, frame, contract):
-        write_table(folder / name, frame, contract, settings={}, seed=1)
-        return str(folder / name)
-
     report = ROOT / "workflow/report"
     figures = yaml.safe_load((report / "figures.yaml").read_text())
     timing = (
@@ -135,42 +152,117 @@ def sources(folder):
         "1.5\t0:00:01\t{}\t1\t1\t1\t0\t0\t50\t{}\n"
     )
     return SimpleNamespace(
-        claims=table("results/claims.parquet", claims_frame(), CLAIMS),
-        shares=[],
-        reach=[],
-        table1=table("figures/table1.parquet", table1_frame(), TABLE),
-        table1_text=put("figures/table1.md", "| a |\n| --- |\n| 1 |\n\n- A note < another.\n"),
-        paired=table("figures/table1_paired.parquet", paired_frame(), PAIRED),
-        paired_text=put("figures/table1_paired.md", "| a |\n| --- |\n| 1 |\n\n- Paired.\n"),
-        audit=put(
-            "figures/table1_audit.md",
-            "# True together?\n\n**No** test set < 9.\n\n| model | TP |\n| --- | ---: |\n"
-            "| proposed | **7** |\n\n- One cell.\n",
+        claims=table(folder, "results/claims.parquet", claims_frame(), CLAIMS),
+        table1=table(folder, "figures/table1.parquet", table1_frame(), TABLE),
+        paired=table(folder, "figures/table1_paired.parquet", paired_frame(), PAIRED),
+        notes=put(
+            folder,
+            "figures/table1_notes.json",
+            json.dumps({"table": ["A note < another."], "paired": ["Paired."]}),
         ),
-        figures=[put(f"figures/{name}.png", png(1260, 540)) for name in figures],
+        audit=put(folder, "results/audit.json", json.dumps([asdict(AUDITED)])),
+        figures=[put(folder, f"figures/{name}.png", png(1260, 540)) for name in figures],
         captions=[str(report / f"{name}.rst") for name in figures],
-        listed=[str(report / name) for name in ("figures.yaml", "figures_beyond.yaml")],
-        template=str(report / "page.html"),
+        listed=str(report / "figures.yaml"),
+        template=str(report / "report.html"),
         choices=str(ROOT / "workflow/choices.yaml"),
         citation=str(ROOT / "CITATION.cff"),
-        data=[put("processed.va.data", "1,2\n")],
+        data=[put(folder, "processed.va.data", "1,2\n")],
         timings=[
-            put("results/timings/simulate_exp1/a_0.tsv", timing.format("100.5", "2.5")),
-            put("results/timings/simulate_exp1/b_0.tsv", timing.format("90", "1")),
-            put("results/timings/plot_exp1_main.tsv", timing.format("-", "NA")),
+            put(folder, "results/timings/simulate_exp1/a_0.tsv", timing.format("100.5", "2.5")),
+            put(folder, "results/timings/simulate_exp1/b_0.tsv", timing.format("90", "1")),
+            put(folder, "results/timings/plot_exp1_main.tsv", timing.format("-", "NA")),
         ],
+    )
+
+
+def shares_frame():
+    """Two followed claims of the made-up study."""
+    share = dict.fromkeys(("share", "low", "high", "partly", "partly_low", "partly_high"), 0.5)
+    rows = [
+        {
+            "claim": claim, "experiment": claim[:4], "statement": f"Of {claim}: {HOSTILE}",
+            "default": "holds", "default_settled": True, "draws": 40, "settled": 33, **share,
+            "repetitions": 2, "same": 1.0, "settled_repetitions": 1, "same_settled": 1.0,
+            "singles": 9, "settled_singles": 8, "overturning": 0, "pairs": 0, "settled_pairs": 0,
+            "overturning_pairs": 0, "fewest": 0, "overturned_by": "",
+        }
+        for claim in ("exp1-1-0", "exp3-2-0")
+    ]  # fmt: skip
+    return pd.DataFrame(rows)[list(SHARES.columns)]
+
+
+def effects_frame():
+    rows = [
+        (claim, claim[:4], "rank", value, value == "20", 20, 0.5, 0.4, 0.6, 0.5, 0.3)
+        for claim in ("exp1-1-0", "exp3-2-0")
+        for value in ("10", "20")
+    ]
+    return pd.DataFrame(rows, columns=list(EFFECTS.columns))
+
+
+def regret_frame():
+    rows = [
+        (n, replication, budget, rule, [1, 2, 3], 1.1, [3, 2, 1], 1.0, 0.1 + 0.01 * replication)
+        for n in (500, 1000)
+        for replication in range(3)
+        for budget in (300, 1000)
+        for rule in RULES
+    ]
+    return pd.DataFrame(rows, columns=list(REGRET.columns))
+
+
+def drawn_regret_frame():
+    rows = [
+        (number, "{}", budget, rule, 0.1 * number + 0.01 * i)
+        for number in range(3)
+        for budget in (300, 1000)
+        for i, rule in enumerate(RULES)
+    ]
+    return pd.DataFrame(rows, columns=list(DRAWN_REGRET.columns))
+
+
+def multiverse_sources(folder):
+    """Write a multiverse into a folder and return its files, as rule `write_multiverse` does."""
+    report = ROOT / "workflow/report"
+    figures = yaml.safe_load((report / "figures_multiverse.yaml").read_text())
+    return SimpleNamespace(
+        claims=table(folder, "results/claims.parquet", claims_frame(), CLAIMS),
+        shares=table(folder, "results/multiverse/shares.parquet", shares_frame(), SHARES),
+        effects=table(folder, "results/multiverse/choices.parquet", effects_frame(), EFFECTS),
+        regret=[table(folder, "results/exp3_regret/n.parquet", regret_frame(), REGRET)],
+        draws=[
+            table(folder, "results/multiverse/regret0.parquet", drawn_regret_frame(), DRAWN_REGRET)
+        ],
+        figures=[put(folder, f"figures/{name}.png", png(1260, 540)) for name in figures],
+        captions=[str(report / f"{name}.rst") for name in figures],
+        listed=str(report / "figures_multiverse.yaml"),
+        template=str(report / "multiverse.html"),
+        citation=str(ROOT / "CITATION.cff"),
     )
 
 
 def params():
     config = read_config()
     digest = digest_of(config)
-    return SimpleNamespace(seed=config["seed"], config_digest=digest, default_digest=digest)
+    return SimpleNamespace(
+        seed=config["seed"], config_digest=digest, default_digest=digest, budget_observations=500
+    )
 
 
-def write_report():
-    """Load the script of the rule, whose `main` makes the page."""
-    spec = importlib.util.spec_from_file_location("write_report", ROOT / "scripts/write_report.py")
+def load_script(name):
+    """Load the script of a rule, whose `main` makes the page."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"scripts/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def write_report(folder, source=None):
+    """Return the report page of the made-up study."""
+    return load_script("write_report").main(source or sources(folder), params(), ROOT)
+
+
+def write_multiverse(folder):
+    """Return the multiverse's page of the made-up study."""
+    return load_script("write_multiverse").main(multiverse_sources(folder), params(), ROOT)

@@ -42,12 +42,6 @@ rule judge_claims:
         losses="results/heart/losses.parquet",
         audit="results/audit.parquet",
         patients="results/heart/patients.parquet",
-        # How often claims hold over open choices, where `snakemake multiverse` has been run.
-        shares=[
-            path
-            for path in ["results/multiverse/shares.parquet"]
-            if os.path.exists(path)
-        ],
         # What the ledger shows as evidence; a claim whose figure is not here stops the job.
         shown=[
             "figures/theory_approximation.pdf",

@@ -179,6 +179,7 @@ rule audit_table1:
         printed=in_project("workflow/resources/paper_table1.csv"),
     output:
         audit="results/audit.parquet",
+        parts="results/audit.json",
         report=report(
             "figures/table1_audit.md",
             caption="../report/table1_audit.rst",

@@ -1,24 +1,29 @@
 # How far the findings reach: random settings, the oracle in Experiment 3 and rules beyond the paper
-# reads:  workflow/{multiverse,claims}.yaml, config multiverse and the blocks of the experiments
+# reads:  workflow/{multiverse,claims}.yaml, config multiverse and the blocks of the experiments;
+#         results/claims.parquet, whose verdicts stand beside the shares
 # writes: results/multiverse/{experiment}/outcomes{part}.parquet, regret{part}.parquet,
 #         shares.parquet, choices.parquet; results/exp3_regret/n{n}.parquet
-#         figures/multiverse.md, multiverse_curves, multiverse_choices, exp3_regret (pdf, png, md)
+#         figures/multiverse.html, multiverse.md, multiverse_curves, multiverse_choices,
+#         exp3_regret (pdf, png, md)
 
 from embedalloc.study.multiverse.space import read_spaces
 from embedalloc.study.multiverse.cells import multiverse_cell, multiverse_parts
 from embedalloc.study.multiverse.cells import regret_cell
 
 SPACES = read_spaces(in_project("workflow/multiverse.yaml"))
+with open(
+    in_project("workflow/report/figures_multiverse.yaml"), encoding="utf-8"
+) as listed:
+    BEYOND = list(yaml.safe_load(listed))
 
 
 rule multiverse:
     """How far the findings reach: the multiverse and the regret, not part of `all`."""
     input:
+        expand("figures/{figure}.pdf", figure=BEYOND),
         "figures/multiverse.md",
-        "figures/multiverse_curves.pdf",
-        "figures/multiverse_choices.pdf",
-        "figures/exp3_regret.pdf",
         "figures/exp3_regret.md",
+        "figures/multiverse.html",
 
 
 rule simulate_multiverse:
@@ -137,11 +142,7 @@ rule judge_multiverse:
 rule plot_multiverse_curves:
     """Figure multiverse_curves: every claim's statistic over the settings, in rising order."""
     input:
-        outcomes=[
-            f"results/multiverse/{space.experiment}/outcomes{part}.parquet"
-            for space in SPACES.values()
-            for part in multiverse_parts(SETTINGS, space)
-        ],
+        outcomes=rules.judge_multiverse.input.outcomes,
         shares="results/multiverse/shares.parquet",
         ledger=in_project("workflow/claims.yaml"),
     output:
@@ -214,14 +215,8 @@ rule tabulate_exp3_regret:
 rule plot_exp3_regret:
     """Figure exp3_regret: excess of every rule over the oracle."""
     input:
-        regret=expand(
-            "results/exp3_regret/n{observations}.parquet",
-            observations=SETTINGS.exp3.observations,
-        ),
-        draws=expand(
-            "results/multiverse/regret{part}.parquet",
-            part=SETTINGS.multiverse.regret_parts,
-        ),
+        regret=rules.tabulate_exp3_regret.input.regret,
+        draws=rules.tabulate_exp3_regret.input.draws,
     output:
         pdf=report(
             "figures/exp3_regret.pdf",
@@ -240,3 +235,44 @@ rule plot_exp3_regret:
         budget_observations=SETTINGS.exp3.budget_observations,
     script:
         "../../scripts/plot_exp3_regret.py"
+
+
+rule write_multiverse:
+    """The multiverse's page: shares beside verdicts, figures and tables, in one file."""
+    input:
+        claims="results/claims.parquet",
+        shares="results/multiverse/shares.parquet",
+        effects="results/multiverse/choices.parquet",
+        regret=rules.tabulate_exp3_regret.input.regret,
+        draws=rules.tabulate_exp3_regret.input.draws,
+        figures=expand("figures/{figure}.png", figure=BEYOND),
+        captions=expand(in_project("workflow/report/{figure}.rst"), figure=BEYOND),
+        listed=in_project("workflow/report/figures_multiverse.yaml"),
+        template=in_project("workflow/report/multiverse.html"),
+        included=expand(
+            in_project("workflow/report/{name}"),
+            name=["base.html", "macros.html", "page.css"],
+        ),
+        citation=in_project("CITATION.cff"),
+    output:
+        page=report(
+            "figures/multiverse.html",
+            caption="../report/multiverse.rst",
+            category="How far the findings reach",
+            labels={"what": "everything on one page"},
+        ),
+    log:
+        "results/logs/write_multiverse.log",
+    benchmark:
+        "results/timings/write_multiverse.tsv"
+    localrule: True
+    params:
+        code=code_of("write_multiverse"),
+        budget_observations=SETTINGS.exp3.budget_observations,
+        seed=SETTINGS.seed,
+        config_digest=digest_of(config),
+        default_digest=digest_of(
+            yaml.safe_load(open(in_project("config.yaml"), encoding="utf-8"))
+        ),
+    script:
+        "../../scripts/write_multiverse.py"

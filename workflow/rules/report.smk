@@ -1,52 +1,25 @@
 # The page: verdicts, evidence, figures, tables, choices and provenance in one file
-# reads:  results/claims.parquet, multiverse/shares.parquet if built, results/timings;
-#         figures/*.png, table1*, multiverse.md and exp3_regret.md if built; workflow/choices.yaml;
-#         workflow/report: template, captions and list of figures; CITATION.cff
+# reads:  results/claims.parquet, audit.json, timings; figures/*.png, table1*; workflow/choices.yaml;
+#         workflow/report: templates, captions and list of figures; CITATION.cff
 # writes: figures/report.html
-
-with open(
-    in_project("workflow/report/figures_beyond.yaml"), encoding="utf-8"
-) as listed:
-    # Those of `snakemake multiverse` that have been built.
-    BEYOND = [
-        figure
-        for figure in yaml.safe_load(listed)
-        if os.path.exists(f"figures/{figure}.png")
-    ]
 
 
 rule write_report:
     """The report page: every verdict with its evidence, in one file that needs no network."""
     input:
         claims="results/claims.parquet",
-        # How often claims hold over open choices, where `snakemake multiverse` has been run.
-        shares=[
-            path
-            for path in ["results/multiverse/shares.parquet"]
-            if os.path.exists(path)
-        ],
-        reach=[
-            path
-            for path in ["figures/multiverse.md", "figures/exp3_regret.md"]
-            if os.path.exists(path)
-        ],
         table1="figures/table1.parquet",
-        table1_text="figures/table1.md",
         paired="figures/table1_paired.parquet",
-        paired_text="figures/table1_paired.md",
-        audit="figures/table1_audit.md",
-        figures=expand("figures/{figure}.png", figure=FIGURES + BEYOND),
-        captions=expand(
-            in_project("workflow/report/{figure}.rst"),
-            figure=FIGURES + BEYOND,
+        notes="figures/table1_notes.json",
+        audit="results/audit.json",
+        figures=expand("figures/{figure}.png", figure=FIGURES),
+        captions=expand(in_project("workflow/report/{figure}.rst"), figure=FIGURES),
+        listed=in_project("workflow/report/figures.yaml"),
+        template=in_project("workflow/report/report.html"),
+        included=expand(
+            in_project("workflow/report/{name}"),
+            name=["base.html", "macros.html", "page.css", "report.js"],
         ),
-        listed=[
-            in_project("workflow/report/figures.yaml"),
-            in_project("workflow/report/figures_beyond.yaml"),
-        ],
-        template=in_project("workflow/report/page.html"),
-        styles=in_project("workflow/report/page.css"),
-        program=in_project("workflow/report/page.js"),
         choices=in_project("workflow/choices.yaml"),
         citation=in_project("CITATION.cff"),
         data=rules.prepare_heart.input.data,

@@ -13,17 +13,17 @@ from embedalloc.study.claims.heart import advantages, data_findings, heart_findi
 from embedalloc.study.claims.ledger import (
     Condition,
     LedgerError,
-    as_markdown,
     check_evidence,
-    counted,
+    describe_claims,
     judge,
     read_ledger,
     verdict_of,
 )
 from embedalloc.study.claims.theory import theory_findings
-from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS
+from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, count_verdicts
 from embedalloc.study.heart.table1 import METRICS, MODELS
 from embedalloc.study.settings.common import Spectrum
+from embedalloc.study.workflow.document import as_markdown
 from tests.places import ROOT
 
 LEDGER = ROOT / "workflow/claims.yaml"
@@ -115,8 +115,8 @@ def test_verdicts_follow_the_written_rule(tmp_path, finding, verdict):
     table = judge(ledger_of(tmp_path, ENTRY), {"one": {"as stated": finding}})
     CLAIMS.check(table, "claims")
     assert table["verdict"].tolist() == [verdict]
-    assert counted(table)[verdict] == 1
-    page = as_markdown(table)
+    assert count_verdicts(table)[verdict] == 1
+    page = as_markdown(describe_claims(table))
     assert f"**{verdict}**" in page
     assert finding.evidence in page
     assert "holds if low > 0; partly if estimate > 0; fails otherwise" in page
@@ -146,7 +146,7 @@ def test_the_bootstrap_interval_covers_the_mean_as_often_as_it_says():
     covered = 0
     for _ in range(300):
         rows = rng.standard_normal((60, 1)) + 2.0
-        found = bootstrap(300).interval({"x": rows}, lambda means: means["x"][..., 0])
+        found = bootstrap(300).find({"x": rows}, lambda means: means["x"][..., 0], "mean")
         covered += found.low <= 2.0 <= found.high
     assert 0.90 <= covered / 300 <= 0.98
 
@@ -170,7 +170,7 @@ def test_the_chance_of_a_condition_is_its_frequency_in_repetitions(text, margin)
 
     def found(rows, draws=400):
         resampling = Bootstrap(rng, draws)
-        return resampling.interval({"x": rows}, lambda means: means["x"][..., 0]).finding("mean")
+        return resampling.find({"x": rows}, lambda means: means["x"][..., 0], "mean")
 
     shift = margin / np.sqrt(60)
     chance = condition.chance(found(noise + shift, draws=4000).resampled)

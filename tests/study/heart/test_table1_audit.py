@@ -6,7 +6,8 @@ import pytest
 
 from embedalloc.audit.printed import audit_table, read_metrics_table
 from embedalloc.study.heart.table1 import PAPER, PAPER_METRICS, SECONDS
-from embedalloc.study.heart.table1_audit import AUDIT, audit_frame, audit_printed, audit_report
+from embedalloc.study.heart.table1_audit import AUDIT, audit_frame, audit_printed, describe_audit
+from embedalloc.study.workflow.document import as_markdown
 from embedalloc.study.workflow.tables import TableError, read_table, write_table
 from tests.places import PRINTED_TABLE
 
@@ -42,7 +43,7 @@ def test_the_frame_keeps_its_contract_and_its_numbers(audited, tmp_path):
 
 
 def test_the_report_names_the_cell_and_the_other_sizes(audited):
-    report = audit_report(*audited)
+    report = as_markdown(describe_audit(*audited))
     assert "No test set of at most 600 patients explains all 20 printed cells" in report
     assert "276 patients, 153 of them positive, with a single matrix per row" in report
     assert "| **0.626** (printed 0.620) |" in report
@@ -55,7 +56,7 @@ def test_the_report_of_a_table_without_contradiction():
     printed = read_metrics_table(PRINTED)
     rows = {model: dict(row) for model, row in printed.rows.items()}
     rows["unconstrained"]["mcc"] = "0.626"
-    report = audit_report(printed, audit_table(rows, n_max=300))
+    report = as_markdown(describe_audit(printed, audit_table(rows, n_max=300)))
     assert "Some test sets explain all 20 printed cells." in report
     assert "No other test set of at most 300 patients does as well." in report
     assert "(printed" not in report

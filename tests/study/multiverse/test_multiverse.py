@@ -37,24 +37,25 @@ from embedalloc.study.multiverse.heart import (
     share_of_same_outcomes,
 )
 from embedalloc.study.multiverse.runs import (
-    REGRET,
+    DRAWN_REGRET,
     ExperimentCell,
-    regret_of_points,
+    measure_regret,
     run_points,
 )
 from embedalloc.study.multiverse.summary import (
     EFFECTS,
     SHARES,
-    as_markdown,
-    effects,
-    overturn_words,
-    share_words,
-    shares,
-    variance_share,
+    count_shares,
+    describe_multiverse,
+    describe_overturns,
+    measure_effects,
+    measure_variance_share,
+    print_shares,
 )
 from embedalloc.study.settings.configuration import read_configuration
 from embedalloc.study.settings.exp3 import Exp3Choices
 from embedalloc.study.settings.heart import HeartChoices
+from embedalloc.study.workflow.document import as_markdown
 from tests.places import ROOT, changed, read_config, read_settings
 
 CONFIG = read_config()
@@ -91,7 +92,7 @@ def test_pairs_are_all_combinations_of_two_changes(name):
     alternatives = [len(choice.options) - 1 for choice in space.choices]
     pairs = space.pairs()
     assert len(pairs) == (sum(alternatives) ** 2 - sum(n**2 for n in alternatives)) // 2
-    assert len({mv.written(setting) for setting in pairs}) == len(pairs)
+    assert len({mv.write_setting(setting) for setting in pairs}) == len(pairs)
     assert all(len(space.changes(setting)) == 2 for setting in pairs)
 
 
@@ -128,8 +129,8 @@ def test_draws_are_named_and_every_value_comes_up():
 
 def test_more_draws_only_add_points():
     space = SPACES["exp1"]
-    few = mv.points(space, 1, pairs=True, draws=3, repeated=2)
-    many = mv.points(space, 1, pairs=True, draws=9, repeated=2)
+    few = mv.list_points(space, 1, pairs=True, draws=3, repeated=2)
+    many = mv.list_points(space, 1, pairs=True, draws=9, repeated=2)
     assert many[: len(few)] == few
     assert len(few) == 2 + len(space.singles()) + len(space.pairs()) + 2 * 2 + 1
     assert len({(p.kind, p.number, p.repeat) for p in many}) == len(many)
@@ -158,8 +159,8 @@ def test_a_cell_is_rebuilt_from_plain_data_and_holds_what_its_points_look_at(nam
     again = mv.PointsCell[kind].model_validate(json.loads(json.dumps(cell.plain())))
     assert type(again.settings) is kind
     assert again.plain() == cell.plain()
-    assert [mv.written(p.setting) for p in again.points] == [
-        mv.written(p.setting) for p in cell.points
+    assert [mv.write_setting(p.setting) for p in again.points] == [
+        mv.write_setting(p.setting) for p in cell.points
     ]
     if name != "heart":
         assert type(ExperimentCell.model_validate(cell.plain()).settings) is kind
@@ -208,7 +209,7 @@ def run(space, chosen, *, replications=6, at_most=6, resamples=100):
 def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     """The config edited key by key, simulated in parts as the rules do, judged by the ledger."""
     space = SPACES["exp2"]
-    point = next(p for p in mv.points(space, 3, pairs=False, draws=40, repeated=0)
+    point = next(p for p in mv.list_points(space, 3, pairs=False, draws=40, repeated=0)
                  if p.kind == "draw" and p.setting["split"] == "literal"
                  and p.setting["decay"] == "k^-1")  # fmt: skip
     config = copy.deepcopy(CONFIG)
@@ -239,7 +240,7 @@ def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     )
     judged = judge([CLAIMS[name] for name in found], found).set_index(["claim", "reading"])
     rows = run(space, [point])
-    mv.OUTCOMES.check(rows, "outcomes")
+    mv.POINT_OUTCOMES.check(rows, "outcomes")
     for row in rows.to_dict("records"):
         expected = judged.loc[(row["claim"], CLAIMS[row["claim"]].readings[row["reading"]])]
         assert row["outcome"] == expected["outcome"]
@@ -255,7 +256,7 @@ def test_points_run_with_every_reading(name):
         if any(c.reading for c in space.choices if c.name in space.changes(setting))
     ]
     rows = run(space, chosen)
-    mv.OUTCOMES.check(rows, "outcomes")
+    mv.POINT_OUTCOMES.check(rows, "outcomes")
     assert len(rows) == len(chosen) * len(space.claims)
 
 
@@ -282,7 +283,7 @@ def test_heart_points_run_and_share_their_seed():
                                "cap": "cardinality_minus_one", "restore": "no"}  # fmt: skip
     chosen = [mv.Point("draw", i, 0, 5, setting) for i in range(2)]
     rows = run_heart_points(space, heart_points(block, chosen, 2, 2), CLAIMS, DATA)
-    mv.OUTCOMES.check(rows, "outcomes")
+    mv.POINT_OUTCOMES.check(rows, "outcomes")
     assert set(rows["reading"]) == {"same_tries"}
     assert (
         rows[rows["number"] == 0]["estimate"].tolist()
@@ -293,20 +294,21 @@ def test_heart_points_run_and_share_their_seed():
 def test_replications_double_until_every_outcome_is_settled():
     simulated, decided = [], []
 
-    def simulate(part):
-        simulated.append(part)
-        return (pd.DataFrame({"replication": range(20 * part, min(20 * part + 20, 100))}),)
+    def simulate(replications):
+        simulated.extend(replications)
+        return (pd.DataFrame({"replication": replications}),)
 
     def decided_with(steadiness):
-        def decide(tables, count):
+        def decide(tables):
             decided.append(tables[0]["replication"].tolist())
-            return [{"steadiness": 1.0}, {"steadiness": steadiness(count)}]
+            return [{"steadiness": 1.0}, {"steadiness": steadiness(len(tables[0]))}]
 
         simulated.clear()
         decided.clear()
-        mv.until_settled(simulate, decide, 20, 100)
-        assert simulated == list(range(-(-len(decided[-1]) // 20)))
+        rows = mv.until_settled(simulate, decide, 20, 100)
+        assert simulated == decided[-1]  # each once
         assert all(rows == list(range(len(rows))) for rows in decided)
+        assert {row["replications"] for row in rows} == {len(simulated)}
         return [len(rows) for rows in decided]
 
     assert decided_with(lambda count: 0.95) == [20]
@@ -381,12 +383,12 @@ def test_heart_points_grow_as_if_large_at_once(monkeypatch):
 
 def test_regret_of_draws():
     space = SPACES["exp3"]
-    chosen = [p for p in mv.points(space, 2, pairs=False, draws=2, repeated=0)
+    chosen = [p for p in mv.list_points(space, 2, pairs=False, draws=2, repeated=0)
               if p.kind == "draw"]  # fmt: skip
     block = Exp3Choices.taken_from(SETTINGS.exp3, budgets=[300, 1000])
     cell = mv.DrawsCell(settings=block, seed=SETTINGS.seed, points=chosen, replications=2)
-    frame = regret_of_points(space, cell)
-    REGRET.check(frame, "regret")
+    frame = measure_regret(space, cell)
+    DRAWN_REGRET.check(frame, "regret")
     assert (frame[frame["budget"] == 300]["excess"] == 0).all()  # one allocation only
 
 
@@ -455,14 +457,14 @@ def test_wilson_is_the_score_test_turned_round(held, trials):
 
 def test_the_variance_share_by_hand():
     scores = pd.Series([1.0, 1.0, 0.0, 0.0])
-    assert variance_share(scores, pd.Series(list("aabb"))) == 1.0
-    assert variance_share(scores, pd.Series(list("abab"))) == 0.0
+    assert measure_variance_share(scores, pd.Series(list("aabb"))) == 1.0
+    assert measure_variance_share(scores, pd.Series(list("abab"))) == 0.0
     # Between 0.5 and 0.75 of six: total 1.5, within 1.25 − …, by the textbook's formula.
     scores, groups = pd.Series([1.0, 1.0, 0.0, 1.0, 0.0, 0.0]), pd.Series(list("aaabbb"))
     within, total = 2 / 3 + 2 / 3, 1.5
     expected = (total - within - within / 4) / total
-    assert variance_share(scores, groups) == pytest.approx(max(expected, 0.0))
-    assert math.isnan(variance_share(pd.Series([1.0, 1.0]), pd.Series(list("ab"))))
+    assert measure_variance_share(scores, groups) == pytest.approx(max(expected, 0.0))
+    assert math.isnan(measure_variance_share(pd.Series([1.0, 1.0]), pd.Series(list("ab"))))
 
 
 def outcome_table(values):
@@ -501,7 +503,8 @@ def test_shares_and_overturning_changes_by_hand():
         ]
     )
     spaces = {"exp2": SPACES["exp2"]}
-    found, choices = shares(table, spaces, CLAIMS), effects(table, spaces)
+    found = count_shares(table, spaces, CLAIMS)
+    choices = measure_effects(table, spaces)
     SHARES.check(found, "shares")
     EFFECTS.check(choices, "effects")
     row = found.iloc[0]
@@ -516,20 +519,20 @@ def test_shares_and_overturning_changes_by_hand():
     by_rank = choices[(choices["claim"] == row["claim"]) & (choices["choice"] == "rank")]
     assert by_rank.set_index("value")["draws"].to_dict() == {"10": 1, "20": 1, "40": 2}
     words = "holds in 50 % of 4 settings (15 to 85 %), 1 of them unsettled"
-    assert share_words(found)[row["claim"]] == words
-    page = as_markdown(found, choices)
+    assert print_shares(found)[row["claim"]] == words
+    page = as_markdown(describe_multiverse(found, choices))
     assert "| 3 of 4 | 1 of 2 (1 of 1) |" in page
     expected = "1 of 2 settled single changes (3 in all): rank 40 (fails)"
     assert f"| `{row['claim']}` | holds | {expected} |" in page
-    unsettled = overturn_words(dict(row) | {"default_settled": False})
+    unsettled = describe_overturns(dict(row) | {"default_settled": False})
     assert unsettled == "the default itself is not settled"
     kept = table[~((table["kind"] == "single") & (table["outcome"] == "fails"))]
-    again = shares(kept, spaces, CLAIMS).iloc[0]
+    again = count_shares(kept, spaces, CLAIMS).iloc[0]
     assert (again["overturning"], again["fewest"]) == (0, 1)
     expected = (
         "none of 1 settled single changes (1 in all); a draw with 1 changes: rank 40 (partly)"
     )
-    assert overturn_words(again) == expected
+    assert describe_overturns(again) == expected
 
 
 def test_pairs_come_before_draws_and_long_lists_are_cut():
@@ -543,17 +546,17 @@ def test_pairs_come_before_draws_and_long_lists_are_cut():
         ("draw", 0, 0, {"scale": "20"}, "fails"),
     ]
     spaces = {"exp2": SPACES["exp2"]}
-    row = shares(outcome_table(runs + pairs), spaces, CLAIMS).iloc[0]
+    row = count_shares(outcome_table(runs + pairs), spaces, CLAIMS).iloc[0]
     assert (row["pairs"], row["overturning_pairs"], row["fewest"]) == (14, 13, 2)
-    words = overturn_words(row)
+    words = describe_overturns(row)
     assert words.startswith(
         "none of 1 settled single changes (1 in all); 13 of 14 settled pairs (14 in all): "
         "rank 10, scale 1 (fails); "
     )
     assert words.endswith("rank 10, scale 12 (fails); and 1 more")
-    row = shares(outcome_table(runs + pairs[:1]), spaces, CLAIMS).iloc[0]
+    row = count_shares(outcome_table(runs + pairs[:1]), spaces, CLAIMS).iloc[0]
     expected = (
         "none of 1 settled single changes (1 in all) and none of 1 settled pairs (1 in all); "
         "a draw with 1 changes: scale 20 (fails)"
     )
-    assert overturn_words(row) == expected
+    assert describe_overturns(row) == expected

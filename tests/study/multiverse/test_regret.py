@@ -99,7 +99,7 @@ def test_rules_beyond_the_paper_by_their_formulas():
 
 def test_intervals_are_paired_over_replications():
     frame = exp3_regret.simulate(small_cell(seed=4, budgets=[33, 60], last=5))
-    gains = regret_table.mean_gain(frame, "observations")
+    gains = regret_table.average_gain(frame, "observations")
     rule = "response_aware"
     wide = frame.groupby(["replication", "allocation_rule"])["excess"].mean().unstack()
     by_hand = wide["proposed"] - wide[rule]

@@ -34,8 +34,8 @@ def test_the_figure_table_is_the_list_of_targets():
 
 
 def test_verdicts_belong_to_this_configuration_and_ledger():
-    assert readme.block_of(README).startswith(
-        f"{readme.BEGIN} of {readme.source_digest(ROOT)} -->"
+    assert readme.find_block(README).startswith(
+        f"{readme.BEGIN} of {readme.digest_source(ROOT)} -->"
     ), "config.yaml or workflow/claims.yaml changed: refresh the README with `make readme`"
 
 
@@ -45,7 +45,9 @@ def test_verdicts_and_pictures_are_those_of_the_results():
     if not results.exists() or provenance_of(results)["config_digest"] != digest_of(cell):
         pytest.skip("no results of the default configuration here; `make readme` makes them")
     claims = read_table(results, CLAIMS)
-    assert readme.block_of(README) == readme.block(claims, ROOT), "refresh it with `make readme`"
+    assert readme.find_block(README) == readme.write_block(claims, ROOT), (
+        "refresh it with `make readme`"
+    )
     for name in readme.PICTURES:
         shown, made = (
             np.asarray(Image.open(folder / name).convert("RGB"), dtype=float)
@@ -61,7 +63,7 @@ def test_the_verdict_table_counts_claims_not_readings():
         [("one", "exp1", "reproduced", "It holds."), ("one", "exp1", "reproduced", "It holds."),
          ("two", "exp3", "not reproduced", "It fails.")]
     )  # fmt: skip
-    table = readme.verdict_table(claims)
+    table = readme.tabulate_verdicts(claims)
     assert "| Experiment 1 (Section 3.1) | 1 | 0 | 0 | 0 | 0 |" in table
     assert "| **all** | 1 | 0 | 1 | 0 | 0 |" in table
     assert table.endswith("- It fails.")

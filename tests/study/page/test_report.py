@@ -6,53 +6,51 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 
-from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS
+from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS, count_verdicts
 from embedalloc.study.heart.table1 import METRIC_LABELS, METRICS, MODELS, PAPER
-from embedalloc.study.multiverse.summary import SHARES
+from embedalloc.study.page.provenance import digest_files, find_commit, find_versions, read_timings
+from embedalloc.study.page.render import emphasise, read_pictures
 from embedalloc.study.page.report import (
-    PICTURE_SECTIONS,
     TABLES,
-    compact_table,
-    count_verdicts,
-    emphasis,
-    file_digests,
-    full_table,
-    git_commit,
-    markdown_blocks,
-    package_versions,
-    paired_comparison,
-    places,
-    read_claims,
-    read_pictures,
-    read_timings,
-    summary_sentence,
+    count_paired,
+    find_places,
+    group_readings,
+    summarise,
+    tabulate_everything,
+    tabulate_paper,
 )
 from embedalloc.study.workflow.tables import TableError, write_table
 from tests.oracles.report_like import (
     HOSTILE,
     claims_frame,
+    load_script,
     paired_frame,
     params,
     png,
     sources,
     table1_frame,
+    write_multiverse,
     write_report,
 )
 from tests.places import ROOT
 
 REPORT = ROOT / "workflow/report"
 FIGURES = yaml.safe_load((REPORT / "figures.yaml").read_text())
-BEYOND = yaml.safe_load((REPORT / "figures_beyond.yaml").read_text())
+BEYOND = yaml.safe_load((REPORT / "figures_multiverse.yaml").read_text())
 ANCHORS = dict.fromkeys(FIGURES, TABLES["table1"]) | TABLES
 
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    return write_report().main(sources(tmp_path_factory.mktemp("study")), params(), ROOT)
+    return write_report(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="module")
+def multiverse(tmp_path_factory):
+    return write_multiverse(tmp_path_factory.mktemp("multiverse"))
 
 
 @pytest.mark.parametrize(
@@ -69,24 +67,27 @@ def page(tmp_path_factory):
     ],
 )
 def test_the_summary_follows_the_counts(counts, sentence):
-    assert summary_sentence(dict(zip(VERDICTS, counts, strict=True))) == sentence
+    assert summarise(dict(zip(VERDICTS, counts, strict=True))) == sentence
 
 
 def test_claims_are_counted_once_however_many_readings_they_have():
     frame = claims_frame()
-    claims = read_claims(frame, ANCHORS)
+    claims = group_readings(frame, ANCHORS)
     assert len(claims) == frame["claim"].nunique() < len(frame)
     assert (
-        count_verdicts(claims) == frame.drop_duplicates("claim")["verdict"].value_counts().to_dict()
+        count_verdicts(frame) == frame.drop_duplicates("claim")["verdict"].value_counts().to_dict()
     )
-    assert [claim.section for claim in claims] == sorted(
-        (claim.section for claim in claims), key=list(SECTIONS).index
-    )
-    two = next(claim for claim in claims if claim.verdict.startswith("depends"))
-    assert [reading.outcome for reading in two.readings] == ["holds", "fails"]
-    untested = next(claim for claim in claims if claim.verdict == "not testable")
-    assert untested.readings[0].estimate is None
-    assert untested.readings[0].interval is None
+    order = [claim["section"] for claim in claims]
+    assert order == sorted(order, key=list(SECTIONS).index)
+    two = next(claim for claim in claims if claim["verdict"].startswith("depends"))
+    assert [reading["outcome"] for reading in two["readings"]] == ["holds", "fails"]
+
+
+def test_what_was_not_computed_is_not_shown(tmp_path):
+    page = write_report(tmp_path)
+    frame = claims_frame()
+    assert page.count('<p class="estimate">') == frame["estimate"].notna().sum() < len(frame)
+    assert "nan" not in page[page.index('id="claims"') : page.index('id="figures"')]
 
 
 @pytest.mark.parametrize("column", ["evidence", "why", "data", "statistic"])
@@ -94,38 +95,38 @@ def test_a_claim_without_evidence_is_refused_by_name(column):
     frame = claims_frame()
     frame.loc[frame["claim"] == "exp2-1-0", column] = " "
     with pytest.raises(TableError, match=rf"claim 'exp2-1-0': nothing in column '{column}'"):
-        read_claims(frame, ANCHORS)
+        group_readings(frame, ANCHORS)
 
 
 def test_a_claim_whose_figure_is_not_on_the_page_is_refused_by_name():
     frame = claims_frame()
     frame.loc[frame["claim"] == "exp2-1-0", "figure"] = "figures/lost.pdf"
     with pytest.raises(TableError, match="claim 'exp2-1-0': figure 'lost' is not on the page"):
-        read_claims(frame, ANCHORS)
+        group_readings(frame, ANCHORS)
 
 
 def test_a_missing_image_caption_or_section_is_refused_by_name(tmp_path):
     image, caption = tmp_path / "one.png", tmp_path / "one.rst"
     entry = {"one": {"section": "exp1", "title": "One", "alt": "A line."}}
     with pytest.raises(TableError, match="figure 'one': its image is missing"):
-        read_pictures(entry, [image], [caption])
+        read_pictures(entry, [image], [caption], SECTIONS)
     image.write_bytes(png(4, 2))
     with pytest.raises(TableError, match="figure 'one': its caption is missing"):
-        read_pictures(entry, [image], [caption])
+        read_pictures(entry, [image], [caption], SECTIONS)
     caption.write_text("Words\nof it.\n")
-    (picture,) = read_pictures(entry, [image], [caption])
+    (picture,) = read_pictures(entry, [image], [caption], SECTIONS)
     assert (picture.width, picture.height, picture.caption) == (4, 2, "Words of it.")
-    assert places([picture])["one"].id == "figure-one"
+    assert find_places([picture])["one"].id == "figure-one"
     with pytest.raises(TableError, match="figure 'one': unknown section 'exp9'"):
-        read_pictures({"one": entry["one"] | {"section": "exp9"}}, [image], [caption])
+        read_pictures({"one": entry["one"] | {"section": "exp9"}}, [image], [caption], SECTIONS)
     image.write_bytes(b"GIF89a")
     with pytest.raises(TableError, match=r"one\.png: not a PNG image"):
-        read_pictures(entry, [image], [caption])
+        read_pictures(entry, [image], [caption], SECTIONS)
 
 
 def test_every_figure_has_words_and_every_caption_belongs_to_an_output():
     captions = {path.stem for path in REPORT.glob("*.rst")}
-    assert captions == {*FIGURES, *BEYOND, *TABLES, "report"}
+    assert captions == {*FIGURES, *BEYOND, *TABLES, "report", "multiverse"}
     rules = "".join(path.read_text() for path in (ROOT / "workflow/rules").glob("*.smk"))
     for name in captions:
         assert f'caption="../report/{name}.rst"' in rules, name
@@ -135,16 +136,19 @@ def test_every_figure_has_words_and_every_caption_belongs_to_an_output():
         assert len(text.strip()) > 40, name
     for name, entry in (FIGURES | BEYOND).items():
         assert set(entry) == {"section", "title", "alt"}, name
-        assert entry["section"] in PICTURE_SECTIONS, name
+        assert entry["section"] in {*SECTIONS, "multiverse"}, name
         assert len(entry["alt"]) > 80, name
 
 
-def test_text_is_escaped(page):
+def test_text_is_escaped(page, multiverse):
     assert HOSTILE not in page
+    assert HOSTILE not in multiverse
     assert "a &lt; b &amp; &#34;c&#34; &gt; d &lt;script&gt;document.title" in page
     assert "A note &lt; another." in page
     assert "<strong>No</strong> test set &lt; 9." in page
-    assert str(emphasis("**a<b** c")) == "<strong>a&lt;b</strong> c"
+    assert str(emphasise("**a<b** c `d_j` <i>")) == (
+        "<strong>a&lt;b</strong> c <code>d_j</code> &lt;i&gt;"
+    )
 
 
 class Outline(HTMLParser):
@@ -171,45 +175,40 @@ class Outline(HTMLParser):
                 self.elsewhere.append(value)
 
 
-def test_shares_of_settings_stand_beside_the_verdicts(tmp_path, page):
-    source = sources(tmp_path)
-    share = dict.fromkeys(("share", "low", "high", "partly", "partly_low", "partly_high"), 0.5)
-    rows = pd.DataFrame(
-        [
-            {
-                "claim": "exp1-1-0", "experiment": "exp1", "statement": "s", "default": "holds",
-                "default_settled": True, "draws": 40, "settled": 33, **share, "repetitions": 2,
-                "same": 1.0, "settled_repetitions": 1, "same_settled": 1.0, "singles": 9,
-                "settled_singles": 8, "overturning": 0, "pairs": 0, "settled_pairs": 0,
-                "overturning_pairs": 0, "fewest": 0,
-                "overturned_by": "",
-            }
-        ]
-    )  # fmt: skip
-    source.shares = [tmp_path / "shares.parquet"]
-    write_table(source.shares[0], rows[list(SHARES.columns)], SHARES, settings={}, seed=0)
-    shown = write_report().main(source, params(), ROOT)
-    words = "Over the open choices: holds in 50 % of 40 settings (50 to 50 %), 7 of them unsettled"
-    assert shown.count(words) == 1
-    assert "Over the open choices" not in page
+def test_shares_of_settings_stand_beside_the_verdicts(page, multiverse):
+    judged = claims_frame().drop_duplicates("claim").set_index("claim")
+    words = "holds in 50 % of 40 settings (50 to 50 %), 7 of them unsettled"
+    assert multiverse.count(f"<td>{words}</td>") == 2
+    for claim in ("exp1-1-0", "exp3-2-0"):
+        row = next(r for r in multiverse.split("<tr>") if judged["statement"][claim] in r)
+        assert f"{judged['verdict'][claim]}</span>" in row
+        assert words in row
+    assert words not in page
 
 
-def test_tables_beyond_the_paper_stand_on_the_page_once_built(tmp_path, page):
-    source = sources(tmp_path)
-    source.reach = [tmp_path / "multiverse.md", tmp_path / "regret.md"]
-    source.reach[0].write_text(
-        "# Reach\n\nWords & `code`.\n\n| claim | share |\n|---|---|\n| a | 5 % |\n"
-    )
-    source.reach[1].write_text("# Regret\n\n| rule | n |\n|---|---|\n| b | 7 |\n")
-    shown = write_report().main(source, params(), ROOT)
-    outline = Outline(shown)
-    assert set(outline.links) <= set(outline.ids)
+def test_tables_of_the_multiverse_stand_on_its_page(page, multiverse):
+    for title in ("What overturns the default", "What decides", "Over random settings"):
+        assert f"<h3>{title}</h3>" in multiverse
+        assert title not in page
+    assert "(<code>workflow/multiverse.yaml</code>)" in multiverse
+    assert '<th scope="row">response-aware (uses y)</th><td>' in multiverse
+    assert "rank 30 % (10: 0.50, 20: 0.50)" in multiverse
+    assert "<caption><span>Over random settings</span></caption>" in multiverse
+
+
+def test_the_multiverse_page_has_its_figures_in_order(page, multiverse):
+    outline = Outline(multiverse)
+    assert outline.levels.count(1) == 1
     assert all(b - a <= 1 for a, b in zip(outline.levels, outline.levels[1:], strict=False))
-    assert '<h2 id="reach-title">Reach</h2>' in shown
-    assert "<p>Words &amp; <code>code</code>.</p>" in shown
-    assert "<caption><span>Regret</span></caption>" in shown
-    assert '<th scope="row">b</th><td>7</td>' in shown
-    assert "reach-title" not in page
+    assert len(set(outline.ids)) == len(outline.ids)
+    assert set(outline.links) <= set(outline.ids)
+    assert outline.elsewhere == []
+    assert [image["alt"] for image in outline.images] == [e["alt"] for e in BEYOND.values()]
+    assert all(entry["title"] not in page for entry in BEYOND.values())
+
+
+def test_the_report_names_the_page_of_the_multiverse(page):
+    assert "<code>snakemake multiverse</code> makes" in page
 
 
 def test_headings_are_in_order_and_links_lead_somewhere(page):
@@ -221,13 +220,18 @@ def test_headings_are_in_order_and_links_lead_somewhere(page):
     assert set(outline.links) <= set(outline.ids)
     assert outline.elsewhere == []
     assert len(outline.images) == len(FIGURES)
-    assert all(image["alt"] for image in outline.images)
+    for image, entry in zip(outline.images, FIGURES.values(), strict=True):
+        assert image["alt"].startswith(entry["alt"])
+    # What was found is computed: the claims that the figure decides, with their verdicts.
+    shown = next(i for i in outline.images if i["alt"].startswith(FIGURES["exp1_main"]["alt"]))
+    words = "Of the paper’s claims: Statement 0 of exp1, reproduced. (reproduced)"
+    assert words in shown["alt"]
 
 
 def test_best_of_each_column_with_ties():
     table = table1_frame()
     table.loc[(table["model"] == "one_hot") & (table["metric"] == "brier"), "mean"] = 0.5001
-    compact = compact_table(table)
+    compact = tabulate_paper(table)
     assert [row["label"] for row in compact["rows"]][:2] == ["proposed", "one-hot"]
     best = {
         head: [row["label"] for row in compact["rows"] if row["cells"][i]["mean"]["best"]]
@@ -243,16 +247,16 @@ def test_best_of_each_column_with_ties():
 def test_a_run_without_some_columns_still_gives_tables():
     table = table1_frame()
     table = table[table["metric"].isin(["accuracy", "brier"]) & table["model"].isin(MODELS[:3])]
-    assert compact_table(table)["heads"] == ["Acc", "Brier"]
-    assert [row["label"] for row in full_table(table)["rows"]] == [
+    assert tabulate_paper(table)["heads"] == ["Acc", "Brier"]
+    assert [row["label"] for row in tabulate_everything(table)["rows"]] == [
         "proposed",
         "one-hot",
         "unconstrained",
     ]
 
 
-def test_the_full_table_holds_every_model_and_metric():
-    full = full_table(table1_frame())
+def test_the_tabulate_everything_holds_every_model_and_metric():
+    full = tabulate_everything(table1_frame())
     assert full["heads"] == list(METRIC_LABELS.values())
     assert len(full["rows"]) == len(MODELS)
     assert sum(row["printed"] for row in full["rows"]) == len(PAPER)
@@ -262,20 +266,10 @@ def test_paired_differences_count_for_the_side_that_they_favour():
     paired = paired_frame()
     brier = (paired["rival"] == "uniform") & (paired["metric"] == "brier")
     paired.loc[brier, "p_holm"] = 0.001  # a positive difference of a loss favours the rival
-    by_rival = {entry["label"]: entry for entry in paired_comparison(paired)}
+    by_rival = {entry["label"]: entry for entry in count_paired(paired)}
     assert (by_rival["uniform"]["proposed"], by_rival["uniform"]["rival"]) == (1, 1)
     assert (by_rival["one-hot"]["proposed"], by_rival["one-hot"]["rival"]) == (1, 0)
     assert by_rival["uniform"]["count"] == len(METRICS)
-
-
-def test_our_markdown_is_read_back():
-    text = "# T\n\nA\nb.\n\n| x | y |\n| --- | ---: |\n| 1 | **2** |\n\n- n\n- m\n"
-    assert markdown_blocks(text) == [
-        ("heading", "T"),
-        ("paragraph", "A b."),
-        ("table", [["x", "y"], ["1", "**2**"]]),
-        ("list", ["n", "m"]),
-    ]
 
 
 def test_timings_add_up_by_rule_and_unmeasured_values_count_as_nothing(tmp_path):
@@ -291,14 +285,14 @@ def test_timings_add_up_by_rule_and_unmeasured_values_count_as_nothing(tmp_path)
 
 
 def test_provenance_names_versions_digests_and_the_commit(tmp_path):
-    versions = package_versions()
+    versions = find_versions()
     assert versions["Python"] == sys.version.split()[0]
     assert {"numpy", "torch", "snakemake"} <= set(versions)
     assert "pytest" not in versions
     file = tmp_path / "a.data"
     file.write_bytes(b"abc")
-    assert file_digests([file]) == {"a.data": hashlib.sha256(b"abc").hexdigest()}
-    assert git_commit(tmp_path) is None
+    assert digest_files([file]) == {"a.data": hashlib.sha256(b"abc").hexdigest()}
+    assert find_commit(tmp_path) is None
     checkout = tmp_path / "checkout"
     checkout.mkdir()
 
@@ -309,14 +303,14 @@ def test_provenance_names_versions_digests_and_the_commit(tmp_path):
         )
 
     git("init")
-    assert git_commit(checkout) is None
+    assert find_commit(checkout) is None
     git("commit", "--allow-empty", "-m", "first")
-    commit = git_commit(checkout)
+    commit = find_commit(checkout)
     assert len(commit) == 40
     (checkout / "new").write_text("x")
-    assert git_commit(checkout) == f"{commit} with uncommitted changes"
+    assert find_commit(checkout) == f"{commit} with uncommitted changes"
     (checkout / "inside").mkdir()
-    assert git_commit(checkout / "inside") is None
+    assert find_commit(checkout / "inside") is None
 
 
 def test_another_configuration_is_named_as_such(tmp_path, page):
@@ -324,14 +318,14 @@ def test_another_configuration_is_named_as_such(tmp_path, page):
     assert notice not in page
     other = params()
     other.config_digest = "0" * 64
-    assert notice in write_report().main(sources(tmp_path), other, ROOT)
+    assert notice in load_script("write_report").main(sources(tmp_path), other, ROOT)
 
 
 def test_a_section_without_claims_leaves_no_empty_heading(tmp_path):
     source = sources(tmp_path)
     frame = claims_frame()
     write_table(Path(source.claims), frame[frame["section"] != "exp2"], CLAIMS, settings={}, seed=1)
-    page = write_report().main(source, params(), ROOT)
+    page = write_report(tmp_path, source)
     assert 'data-group="exp1"' in page
     assert 'data-group="exp2"' not in page
 
@@ -346,17 +340,3 @@ def test_the_page_costs_little_to_import():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
-
-
-def test_figures_beyond_the_paper_are_shown_once_built(tmp_path, page):
-    title = "Excess risk over the best allocation in Experiment 3"
-    assert title not in page
-    source = sources(tmp_path)
-    image = tmp_path / "figures/exp3_regret.png"
-    image.write_bytes(png(600, 300))
-    source.figures.append(str(image))
-    source.captions.append(str(REPORT / "exp3_regret.rst"))
-    built = write_report().main(source, params(), tmp_path)
-    assert title in built
-    assert "How far the findings reach" in built
-    assert "Which open choice decides a claim" not in built

@@ -6,9 +6,8 @@ import os
 import pytest
 
 from embedalloc.study.claims.verdicts import SECTIONS, VERDICTS
-from embedalloc.study.page.report import slug
-from tests.oracles.report_like import claims_frame, params, sources, write_report
-from tests.places import ROOT
+from embedalloc.study.page.render import slug
+from tests.oracles.report_like import claims_frame, write_multiverse, write_report
 from tests.study.page.chromium import chromium, find
 
 pytestmark = pytest.mark.slow  # starts a browser
@@ -23,7 +22,14 @@ ACTIVE = "document.activeElement.id || document.activeElement.className"
 def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("study")
     page = folder / "report.html"
-    page.write_text(write_report().main(sources(folder), params(), ROOT), encoding="utf-8")
+    page.write_text(write_report(folder), encoding="utf-8")
+    return page.as_uri()
+
+
+@pytest.fixture(scope="module")
+def multiverse_address(tmp_path_factory):
+    page = tmp_path_factory.mktemp("multiverse") / "multiverse.html"
+    page.write_text(write_multiverse(page.parent), encoding="utf-8")
     return page.as_uri()
 
 
@@ -120,8 +126,16 @@ def test_an_address_opens_its_claim(tab, address):
     assert tab.run("document.getElementById('claim-exp2-1-0').checkVisibility()")
 
 
+@pytest.fixture(params=["report", "multiverse"])
+def either(request, tab, address, multiverse_address):
+    """Each page in turn."""
+    tab.open(address if request.param == "report" else multiverse_address)
+    return tab
+
+
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
-def test_the_page_is_never_wider_than_the_window(tab, width):
+def test_the_page_is_never_wider_than_the_window(either, width):
+    tab = either
     tab.size(width)
     for script in ("0", OPEN_ALL):
         tab.run(script)
@@ -191,6 +205,19 @@ CONTRAST = """(() => {
   }
   return found;
 })()"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_on_the_page_of_the_multiverse(tab, multiverse_address, scheme):
+    tab.scheme(scheme)
+    tab.open(multiverse_address)
+    found = tab.run(CONTRAST)
+    assert len(found) > 100
+    assert [entry for entry in found if entry[0] < 4.5] == []
+    for kind in ("Runtime.exceptionThrown", "Log.entryAdded"):
+        assert tab.seen(kind) == []
+    asked = [event["request"]["url"] for event in tab.seen("Network.requestWillBeSent")]
+    assert [url for url in asked if not url.startswith("data:")] == [multiverse_address]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

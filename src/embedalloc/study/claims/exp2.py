@@ -1,24 +1,24 @@
 """What decides the claims about Experiment 2."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
-from embedalloc.study.claims.exp1 import by_cell
 from embedalloc.study.claims.finding import (
     Bootstrap,
     Finding,
     Means,
-    listed,
+    Samples,
+    curves_by_cell,
+    list_values,
+    mean_curves,
     share_of_falls,
     undecidable,
     worst,
 )
-
-Samples = Mapping[Any, Floats]
 
 
 def exp2_findings(
@@ -41,7 +41,7 @@ def exp2_findings(
     """
 
     def curves(column: str, at: Sequence[int]) -> dict[Any, Floats]:
-        return by_cell(profiles[profiles["observations"].isin(at)], "observations", column)
+        return curves_by_cell(profiles[profiles["observations"].isin(at)], "observations", column)
 
     one_panel = undecidable("one panel only") if len(panels) < 2 else None
     one_size = undecidable("one sample size only") if len(sizes) < 2 else None
@@ -69,13 +69,11 @@ def exp2_findings(
 
 def _steps(curves: Samples, bootstrap: Bootstrap, *, sign: int) -> Finding:
     """Return the share of steps that fall (sign 1) or rise (sign −1) at the worst sample size."""
-    interval = bootstrap.interval(
-        curves, lambda means: worst({n: share_of_falls(sign * m) for n, m in means.items()})
+    words = "; ".join(
+        f"n = {n:,}: {m[0]:.4g} at d = 1, {m[-1]:.4g} at full rank"
+        for n, m in mean_curves(curves).items()
     )
-    means = {n: rows.mean(axis=0) for n, rows in curves.items()}
-    words = "; ".join(f"n = {n:,}: {m[0]:.4g} at d = 1, {m[-1]:.4g} at full rank"
-                      for n, m in means.items())  # fmt: skip
-    return interval.finding(f"mean: {words}")
+    return bootstrap.find(curves, worst(lambda m: share_of_falls(sign * m)), f"mean: {words}")
 
 
 def _best_dimensions(means: Means) -> Floats:
@@ -84,27 +82,29 @@ def _best_dimensions(means: Means) -> Floats:
 
 
 def _best_words(curves: Samples) -> str:
-    best = _best_dimensions({n: rows.mean(axis=0) for n, rows in curves.items()})
-    return listed({f"n = {n:,}: d =": int(d) for n, d in zip(sorted(curves), best, strict=True)})
+    best = _best_dimensions(mean_curves(curves))
+    each = {f"n = {n:,}: d =": int(d) for n, d in zip(sorted(curves), best, strict=True)}
+    return list_values(each)
 
 
 def _low_minimum(test: Samples, bootstrap: Bootstrap) -> Finding:
-    smallest = sorted(test)[0]
+    smallest = min(test)
+    only = {smallest: test[smallest]}
     rank = test[smallest].shape[-1]
-    interval = bootstrap.interval(
-        {smallest: test[smallest]}, lambda means: _best_dimensions(means)[..., 0] / rank
-    )
-    best = round(interval.estimate * rank)
-    return interval.finding(
-        f"the mean test error at n = {smallest:,} is least at d = {best} of {rank}"
+    (best,) = _best_dimensions(mean_curves(only))
+    return bootstrap.find(
+        only,
+        lambda means: _best_dimensions(means)[..., 0] / rank,
+        f"the mean test error at n = {smallest:,} is least at d = {best} of {rank}",
     )
 
 
 def _moves(test: Samples, bootstrap: Bootstrap) -> Finding:
-    interval = bootstrap.interval(
-        test, lambda means: np.diff(_best_dimensions(means), axis=-1).min(axis=-1)
+    return bootstrap.find(
+        test,
+        lambda means: np.diff(_best_dimensions(means), axis=-1).min(axis=-1),
+        f"least mean test error at {_best_words(test)}",
     )
-    return interval.finding(f"least mean test error at {_best_words(test)}")
 
 
 def _rises(means: Means) -> Floats:
@@ -118,9 +118,9 @@ def _ratio(rise: Floats, other: Floats) -> Floats:
 
 
 def _rise_words(curves: Samples) -> str:
-    rises = _rises({n: rows.mean(axis=0) for n, rows in curves.items()})
+    rises = _rises(mean_curves(curves))
     each = {f"n = {n:,}:": r for n, r in zip(sorted(curves), rises, strict=True)}
-    return f"rise from the minimum to full rank: {listed(each, '.4g')}"
+    return f"rise from the minimum to full rank: {list_values(each, '.4g')}"
 
 
 def _flatter(test: Samples, bootstrap: Bootstrap) -> Finding:
@@ -128,8 +128,7 @@ def _flatter(test: Samples, bootstrap: Bootstrap) -> Finding:
         rises = _rises(means)
         return np.asarray(_ratio(rises[..., 1:], rises[..., :-1]).max(axis=-1))
 
-    interval = bootstrap.interval(test, statistic)
-    return interval.finding(_rise_words(test))
+    return bootstrap.find(test, statistic, _rise_words(test))
 
 
 def _turns(total: Samples, bootstrap: Bootstrap) -> Finding:
@@ -139,8 +138,7 @@ def _turns(total: Samples, bootstrap: Bootstrap) -> Finding:
         best = _best_dimensions(means)
         return np.asarray(((best > 1) & (best < rank)).mean(axis=-1))
 
-    interval = bootstrap.interval(total, statistic)
-    return interval.finding(f"the mean total is least at {_best_words(total)}")
+    return bootstrap.find(total, statistic, f"the mean total is least at {_best_words(total)}")
 
 
 def _strongest(total: Samples, bootstrap: Bootstrap) -> Finding:
@@ -148,8 +146,7 @@ def _strongest(total: Samples, bootstrap: Bootstrap) -> Finding:
         rises = _rises(means)
         return _ratio(rises[..., 0], rises[..., 1:].max(axis=-1))
 
-    interval = bootstrap.interval(total, statistic)
-    return interval.finding(_rise_words(total))
+    return bootstrap.find(total, statistic, _rise_words(total))
 
 
 def _optimal_rises(test: Samples, bootstrap: Bootstrap) -> Finding:
@@ -158,5 +155,4 @@ def _optimal_rises(test: Samples, bootstrap: Bootstrap) -> Finding:
         share = (np.diff(best, axis=-1) >= 0).mean(axis=-1)
         return np.where(best[..., -1] > best[..., 0], share, 0.0)
 
-    interval = bootstrap.interval(test, statistic)
-    return interval.finding(f"optimal dimension at {_best_words(test)}")
+    return bootstrap.find(test, statistic, f"optimal dimension at {_best_words(test)}")

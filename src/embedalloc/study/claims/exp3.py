@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats
-from embedalloc.study.claims.finding import Bootstrap, Finding, Interval, undecidable
+from embedalloc.study.claims.finding import Bootstrap, Finding, undecidable
 from embedalloc.study.exp3 import ALLOCATION_RULES, LEFTOVERS
 
 #: Mean errors: the last two axes are budgets or sample sizes, and rules with the proposed first.
@@ -81,11 +81,12 @@ def _stacked(rows: pd.DataFrame, over: str, at: Sequence[int], leftover: str) ->
     return ordered.to_numpy().reshape(len(table), len(at), len(ALLOCATION_RULES))
 
 
-def _interval(errors: Floats, statistic: Statistic, bootstrap: Bootstrap) -> Interval:
+def _find(errors: Floats, statistic: Statistic, words: str, bootstrap: Bootstrap) -> Finding:
     shape = errors.shape[1:]
-    return bootstrap.interval(
+    return bootstrap.find(
         {"all": errors.reshape(len(errors), -1)},
         lambda means: statistic(means["all"].reshape(*means["all"].shape[:-1], *shape)),
+        words,
     )
 
 
@@ -102,8 +103,7 @@ def _lowest(errors: Floats, budgets: Sequence[int], bootstrap: Bootstrap) -> Fin
     def statistic(means: Floats) -> Floats:
         return np.asarray((means[..., 0] / means[..., 1:].min(axis=-1) - 1).max(axis=-1))
 
-    interval = _interval(errors, statistic, bootstrap)
-    return interval.finding(_words(errors, budgets, "B"))
+    return _find(errors, statistic, _words(errors, budgets, "B"), bootstrap)
 
 
 def _low_middle(errors: Floats, bootstrap: Bootstrap, *, relative: bool) -> Finding:
@@ -121,9 +121,9 @@ def _low_middle(errors: Floats, bootstrap: Bootstrap, *, relative: bool) -> Find
         gains = advantages(means)
         return np.asarray(gains[..., :middle].mean(axis=-1) - gains[..., middle:].mean(axis=-1))
 
-    interval = _interval(errors, statistic, bootstrap)
     gains = ", ".join(f"{gain:.3f}" for gain in advantages(errors.mean(axis=0)))
-    return interval.finding(f"advantage over the rivals' mean, budgets rising: {gains}")
+    words = f"advantage over the rivals' mean, budgets rising: {gains}"
+    return _find(errors, statistic, words, bootstrap)
 
 
 def _where(holds: NDArray[np.bool_], at: Sequence[int], sign: str) -> str:
@@ -137,14 +137,13 @@ def _behind(errors: Floats, budgets: Sequence[int], rival: str, bootstrap: Boots
     def behind(means: Floats) -> NDArray[np.bool_]:
         return np.asarray(means[..., column] > means[..., 0])
 
-    interval = _interval(errors, lambda means: behind(means).mean(axis=-1), bootstrap)
     mean = errors.mean(axis=0)
     excess = ", ".join(f"{100 * e:+.1f} %" for e in mean[:, column] / mean[:, 0] - 1)
     words = (
         f"behind {_where(behind(mean), budgets, 'B')}; "
         f"excess over the proposed rule, budgets rising: {excess}"
     )
-    return interval.finding(words)
+    return _find(errors, lambda means: behind(means).mean(axis=-1), words, bootstrap)
 
 
 def _ahead_of_blind(means: Floats) -> NDArray[np.bool_]:
@@ -157,38 +156,35 @@ def _competitive(errors: Floats, budgets: Sequence[int], bootstrap: Bootstrap) -
     def between(means: Floats) -> NDArray[np.bool_]:
         return np.asarray((means[..., _MASS] > means[..., 0]) & _ahead_of_blind(means))
 
-    interval = _interval(errors, lambda means: between(means).mean(axis=-1), bootstrap)
     mean = errors.mean(axis=0)
     words = (
         f"both {_where(between(mean), budgets, 'B')}; behind the proposed rule at "
         f"{int((mean[:, _MASS] > mean[:, 0]).sum())} and ahead of the other rivals at "
         f"{int(_ahead_of_blind(mean).sum())} of {len(budgets)} budgets"
     )
-    return interval.finding(words)
+    return _find(errors, lambda means: between(means).mean(axis=-1), words, bootstrap)
 
 
 def _lowest_everywhere(errors: Floats, sizes: Sequence[int], bootstrap: Bootstrap) -> Finding:
     def lowest(means: Floats) -> NDArray[np.bool_]:
         return np.asarray(means[..., 0] < means[..., 1:].min(axis=-1))
 
-    interval = _interval(errors, lambda means: lowest(means).mean(axis=-1), bootstrap)
-    words = (
-        f"lowest {_where(lowest(errors.mean(axis=0)), sizes, 'n')}. {_words(errors, sizes, 'n')}"
-    )
-    return interval.finding(words)
+    where = _where(lowest(errors.mean(axis=0)), sizes, "n")
+    words = f"lowest {where}. {_words(errors, sizes, 'n')}"
+    return _find(errors, lambda means: lowest(means).mean(axis=-1), words, bootstrap)
 
 
 def _gain_over_blind(errors: Floats, sizes: Sequence[int], bootstrap: Bootstrap) -> Finding:
-    interval = _interval(errors, lambda means: _ahead_of_blind(means).mean(axis=-1), bootstrap)
     where = _where(_ahead_of_blind(errors.mean(axis=0)), sizes, "n")
-    return interval.finding(f"both gains larger {where}. {_words(errors, sizes, 'n')}")
+    words = f"both gains larger {where}. {_words(errors, sizes, 'n')}"
+    return _find(errors, lambda means: _ahead_of_blind(means).mean(axis=-1), words, bootstrap)
 
 
 def _improve(errors: Floats, sizes: Sequence[int], bootstrap: Bootstrap) -> Finding:
-    interval = _interval(
-        errors, lambda means: (np.diff(means, axis=-2) < 0).mean(axis=(-2, -1)), bootstrap
-    )
-    return interval.finding(_words(errors, sizes, "n"))
+    def statistic(means: Floats) -> Floats:
+        return np.asarray((np.diff(means, axis=-2) < 0).mean(axis=(-2, -1)))
+
+    return _find(errors, statistic, _words(errors, sizes, "n"), bootstrap)
 
 
 def _ranking(errors: Floats, sizes: Sequence[int], bootstrap: Bootstrap) -> Finding:
@@ -199,9 +195,8 @@ def _ranking(errors: Floats, sizes: Sequence[int], bootstrap: Bootstrap) -> Find
         same = [(order[..., i, :] == order[..., j, :]).all(axis=-1) for i, j in pairs]
         return np.mean(same, axis=0)
 
-    interval = _interval(errors, statistic, bootstrap)
     orders = [
         f"n = {n:,}: {' < '.join(ALLOCATION_RULES[k] for k in row)}"
         for n, row in zip(sizes, errors.mean(axis=0).argsort(axis=-1, kind="stable"), strict=True)
     ]
-    return interval.finding("; ".join(orders))
+    return _find(errors, statistic, "; ".join(orders), bootstrap)

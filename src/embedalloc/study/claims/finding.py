@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from embedalloc.arrays import Floats
 from embedalloc.intervals import resample_means
 
 #: Means by cell of an experiment; the last axis is the curve, axes before it are resamples.
 Means = Mapping[Any, Floats]
+#: By cell, one row per replication and one column per point of the curve.
+Samples = Mapping[Any, Floats]
 Statistic = Callable[[Means], Floats]
 
 
@@ -29,24 +32,15 @@ class Finding:
     high: float | None = None
     resampled: Floats | None = field(default=None, compare=False, repr=False)
 
+    def numbers(self) -> dict[str, float]:
+        """Return the estimate and the ends of its interval as columns, nan where there is none."""
+        ends = {"estimate": self.estimate, "low": self.low, "high": self.high}
+        return {name: math.nan if end is None else float(end) for name, end in ends.items()}
+
 
 def undecidable(lacks: str) -> Finding:
     """Return the finding of a configuration that lacks what a claim is about."""
     return Finding(math.nan, f"this configuration has {lacks}")
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A statistic, the ends of its 95 % interval and its values in the resamples behind them."""
-
-    estimate: float
-    low: float
-    high: float
-    resampled: Floats
-
-    def finding(self, evidence: str) -> Finding:
-        """Return the finding that these numbers and words make."""
-        return Finding(self.estimate, evidence, self.low, self.high, self.resampled)
 
 
 @dataclass(frozen=True)
@@ -64,8 +58,8 @@ class Bootstrap:
     rng: np.random.Generator
     draws: int
 
-    def interval(self, samples: Mapping[Any, Floats], statistic: Statistic) -> Interval:
-        """Return a statistic of the cells' means with its 95 % interval.
+    def find(self, samples: Samples, statistic: Statistic, evidence: str) -> Finding:
+        """Return a statistic of the cells' means with its 95 % interval, and the words.
 
         Parameters
         ----------
@@ -74,13 +68,28 @@ class Bootstrap:
             stay together, so differences between them are paired.
         statistic
             Function of the means; it must work along the last axis.
+        evidence
+            What was found, with the numbers.
         """
-        estimate = statistic({cell: rows.mean(axis=0) for cell, rows in samples.items()})
+        estimate = statistic(mean_curves(samples))
         resampled = statistic(
             {cell: resample_means(rows, self.draws, self.rng) for cell, rows in samples.items()}
         )
         low, high = np.quantile(resampled, [0.025, 0.975], method="inverted_cdf")
-        return Interval(float(estimate), float(low), float(high), resampled)
+        return Finding(float(estimate), evidence, float(low), float(high), resampled)
+
+
+def curves_by_cell(frame: pd.DataFrame, cell: str | list[str], column: str) -> dict[Any, Floats]:
+    """Return for each cell a matrix of one row per replication and one column per dimension."""
+    return {
+        name: rows.pivot(index="replication", columns="dimension", values=column).to_numpy()
+        for name, rows in frame.groupby(cell, sort=True)
+    }
+
+
+def mean_curves(samples: Samples) -> dict[Any, Floats]:
+    """Return each cell's means over its replications."""
+    return {cell: rows.mean(axis=0) for cell, rows in samples.items()}
 
 
 def share_of_falls(curve: Floats) -> Floats:
@@ -88,11 +97,11 @@ def share_of_falls(curve: Floats) -> Floats:
     return np.asarray((np.diff(curve, axis=-1) < 0).mean(axis=-1))
 
 
-def worst(values: Mapping[Any, Floats], pick: Callable[..., Floats] = np.min) -> Floats:
-    """Return the smallest (or `pick`) of the cells' values, resample by resample."""
-    return np.asarray(pick(np.stack(list(values.values())), axis=0))
+def worst(of: Callable[[Floats], Floats], pick: Callable[..., Floats] = np.min) -> Statistic:
+    """Return the statistic: the smallest (or `pick`) over the cells of a function of each."""
+    return lambda means: np.asarray(pick(np.stack([of(m) for m in means.values()]), axis=0))
 
 
-def listed(values: Mapping[Any, Any], format_spec: str = "") -> str:
+def list_values(values: Mapping[Any, Any], format_spec: str = "") -> str:
     """Return 'cell value, cell value, …'."""
     return ", ".join(f"{cell} {value:{format_spec}}" for cell, value in values.items())

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from embedalloc.study.claims.finding import Finding, listed
+from embedalloc.study.claims.finding import Finding, list_values
 from embedalloc.study.heart.table1 import METRICS, PAPER_METRICS, SECONDS
 
 #: Rivals of Table 1 as the paper treats them, and with as many tries as the proposed model.
@@ -123,7 +123,7 @@ def advantages(paired: pd.DataFrame) -> dict[tuple[str, str], Advantage]:
 def _smallest(gains: Gains, metric: str, rivals: tuple[str, ...]) -> Finding:
     each = {rival: gains[rival, metric].gain for rival in rivals}
     rival = min(rivals, key=each.__getitem__)
-    words = f"mean advantage over {listed(each, '+.4f')}; smallest over {rival}"
+    words = f"mean advantage over {list_values(each, '+.4f')}; smallest over {rival}"
     smallest = gains[rival, metric]
     return Finding(smallest.gain, words, smallest.low, smallest.high)
 
@@ -135,7 +135,7 @@ def _weaker(gains: Gains, rival: str) -> Finding:
     return Finding(
         clear / len(each),
         f"{rival}: better on average on {sum(gain > 0 for gain in values.values())} of "
-        f"{len(each)} metrics, with an interval above 0 on {clear}; {listed(values, '+.4f')}",
+        f"{len(each)} metrics, with an interval above 0 on {clear}; {list_values(values, '+.4f')}",
     )
 
 
@@ -158,37 +158,35 @@ def _worst(table: pd.DataFrame, heuristic: str) -> Finding:
     lowest = {metric: str(_means(table, metric)[models].idxmin()) for metric in wanted}
     share = float(np.mean([model == heuristic for model in lowest.values()]))
     values = {metric: _means(table, metric)[heuristic] for metric in wanted}
-    return Finding(share, f"lowest by metric: {listed(lowest)}; its means {listed(values, '.3f')}")
+    return Finding(
+        share, f"lowest by metric: {list_values(lowest)}; its means {list_values(values, '.3f')}"
+    )
 
 
 def _fastest(table: pd.DataFrame) -> Finding:
     seconds = _means(table, SECONDS)[["proposed", *RIVALS["one_try"]]]
     ratios = seconds.drop("one_hot") / seconds["one_hot"]
-    words = f"time per epoch over that of one-hot: {listed(ratios.to_dict(), '.2f')}"
+    words = f"time per epoch over that of one-hot: {list_values(ratios.to_dict(), '.2f')}"
     return Finding(float(ratios.min()), words)
 
 
 def _cost(table: pd.DataFrame, losses: pd.DataFrame) -> dict[str, Finding]:
     seconds = _means(table, SECONDS)
     everyone = seconds["proposed"] / seconds[list(RIVALS["one_try"])]
-    embeddings = everyone.drop("one_hot")
     searched = losses[losses["network"] == "proposed"].groupby("split").size().max()
-    return {
-        "embeddings": Finding(
-            float(embeddings.max()), f"time over that of {listed(embeddings.to_dict(), '.2f')}"
-        ),
-        "everyone": Finding(
-            float(everyone.max()), f"time over that of {listed(everyone.to_dict(), '.2f')}"
-        ),
-        "whole": Finding(
-            float(searched + 1), f"a pilot and {searched} networks, one per candidate budget"
-        ),
+    found = {
+        reading: Finding(
+            float(ratios.max()), f"time over that of {list_values(ratios.to_dict(), '.2f')}"
+        )
+        for reading, ratios in (("embeddings", everyone.drop("one_hot")), ("everyone", everyone))
     }
+    words = f"a pilot and {searched} networks, one per candidate budget"
+    return found | {"whole": Finding(float(searched + 1), words)}
 
 
 def _systematic(gains: Gains, rivals: tuple[str, ...]) -> Finding:
     shares = {f"{r} {m}": 100 * gains[r, m].won for r in rivals for m in ("accuracy", "ece")}
-    words = f"per cent of the splits won against {listed(shares, '.0f')}"
+    words = f"per cent of the splits won against {list_values(shares, '.0f')}"
     return Finding(min(shares.values()) / 100, words)
 
 
@@ -197,7 +195,7 @@ def _pilot(coefficients: pd.DataFrame) -> Finding:
         predictor: float(rows["before"].corr(rows["after"]))
         for predictor, rows in coefficients.groupby("predictor")
     }
-    words = f"correlation of the coefficient with its initial value: {listed(each, '.2f')}"
+    words = f"correlation of the coefficient with its initial value: {list_values(each, '.2f')}"
     return Finding(min(each.values()), words)
 
 

@@ -1,8 +1,9 @@
 """The ledger of claims: read it, decide every reading by its written rule, and print it."""
 
 import math
+import operator
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -14,19 +15,15 @@ import yaml
 
 from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import Finding
-from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS
+from embedalloc.study.claims.verdicts import SECTIONS, count_verdicts
+from embedalloc.study.workflow.document import Part
 from embedalloc.study.workflow.tables import TableError
 
 _CONDITION = re.compile(r"(estimate|low|high) (<=|>=|<|>) ([-+0-9.e]+)")
-_COMPARE = {
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-}
+_COMPARE = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 _NEEDED = {"id", "section", "place", "statement", "statistic", "data", "figure"}
 _OPTIONAL = {"holds", "partly", "readings", "not_testable"}
-_WORDS = {"holds": "reproduced", "partly": "partly", "fails": "not reproduced"}
+_VERDICTS = {"holds": "reproduced", "partly": "partly", "fails": "not reproduced"}
 
 
 class LedgerError(TableError):
@@ -162,19 +159,13 @@ def _read_entry(entry: Mapping[str, Any], place: str) -> Claim:
         raise LedgerError(f"{place}: give either holds or not_testable")
     if not entry["data"] or not entry["figure"]:
         raise LedgerError(f"{place}: a claim needs data and a figure as evidence")
-    return Claim(
-        id=entry["id"],
-        section=entry["section"],
-        place=entry["place"],
-        statement=entry["statement"],
-        statistic=entry["statistic"],
-        data=tuple(entry["data"]),
-        figure=entry["figure"],
-        readings=entry.get("readings") or {"as stated": "as stated"},
-        holds=tuple(Condition.parse(text, place) for text in entry.get("holds", ())),
-        partly=tuple(Condition.parse(text, place) for text in entry.get("partly", ())),
-        not_testable=entry.get("not_testable", ""),
-    )
+    conditions = {
+        name: tuple(Condition.parse(text, place) for text in entry.get(name, ()))
+        for name in ("holds", "partly")
+    }
+    readings = entry.get("readings") or {"as stated": "as stated"}
+    lists = {"data": tuple(entry["data"]), "readings": readings, **conditions}
+    return Claim(**{"not_testable": "", **entry, **lists})
 
 
 def check_evidence(claims: Iterable[Claim], files: Iterable[str]) -> None:
@@ -192,7 +183,7 @@ def judge(claims: Iterable[Claim], findings: Mapping[str, Mapping[str, Finding]]
     if unclaimed := set(findings) - {claim.id for claim in claims}:
         raise LedgerError(f"findings without a claim: {', '.join(sorted(unclaimed))}")
     rows = [row for claim in claims for row in _judge_one(claim, findings.get(claim.id, {}))]
-    return pd.DataFrame(rows)[list(CLAIMS.columns)]
+    return pd.DataFrame(rows)
 
 
 def _judge_one(claim: Claim, found: Mapping[str, Finding]) -> list[dict[str, Any]]:
@@ -203,28 +194,20 @@ def _judge_one(claim: Claim, found: Mapping[str, Finding]) -> list[dict[str, Any
         )
     outcomes = {reading: claim.outcome(found[reading]) for reading in claim.readings}
     verdict = verdict_of(outcomes.values())
+    written = ("section", "place", "statement", "statistic", "decision")
     about = {
         "claim": claim.id,
-        "section": claim.section,
-        "place": claim.place,
-        "statement": claim.statement,
-        "statistic": claim.statistic,
-        "decision": claim.decision,
+        **{name: getattr(claim, name) for name in written},
         "verdict": verdict,
-        "why": _why(claim, found, outcomes, verdict),
+        "why": _explain(claim, found, outcomes, verdict),
         "data": " ".join(claim.data),
         "figure": claim.figure,
     }
     return [
         about
-        | {
-            "reading": meaning,
-            "outcome": outcomes[reading],
-            "estimate": _number(found[reading].estimate),
-            "low": _number(found[reading].low),
-            "high": _number(found[reading].high),
-            "evidence": found[reading].evidence,
-        }
+        | {"reading": meaning, "outcome": outcomes[reading]}
+        | found[reading].numbers()
+        | {"evidence": found[reading].evidence}
         for reading, meaning in claim.readings.items()
     ]
 
@@ -235,10 +218,10 @@ def verdict_of(outcomes: Iterable[str]) -> str:
     if len(different) > 1:
         return "depends on an unstated choice"
     (outcome,) = different
-    return _WORDS.get(outcome, "not testable")
+    return _VERDICTS.get(outcome, "not testable")
 
 
-def _why(
+def _explain(
     claim: Claim, found: Mapping[str, Finding], outcomes: Mapping[str, str], verdict: str
 ) -> str:
     if claim.not_testable:
@@ -259,63 +242,47 @@ def estimate_words(finding: Finding) -> str:
     return f"{finding.estimate:.3g} ({finding.low:.3g} to {finding.high:.3g})"
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else float(value)
-
-
-def counted(table: pd.DataFrame) -> dict[str, int]:
-    """Return how many claims have each verdict."""
-    verdicts = table.drop_duplicates("claim")["verdict"]
-    return {verdict: int((verdicts == verdict).sum()) for verdict in VERDICTS}
-
-
-def as_markdown(table: pd.DataFrame, shares: Mapping[str, str] | None = None) -> str:
-    """Return the ledger as a page: counts, then one table per section, then the evidence.
+def describe_claims(judged: pd.DataFrame) -> list[Part]:
+    """Return the ledger as a document: counts, one table per section, then the evidence.
 
     Parameters
     ----------
-    table
+    judged
         The claims with their verdicts, as `judge` returns them.
-    shares
-        For claims that the multiverse follows, how often they hold over its settings; shown
-        beside the verdict.
     """
-    shares = shares or {}
-    counts = "; ".join(f"{verdict} {count}" for verdict, count in counted(table).items())
-    total = table["claim"].nunique()
-    lines = ["# The paper's claims", "", f"{total} claims: {counts}.", ""]
-    for section, title in SECTIONS.items():
-        rows = table[table["section"] == section]
-        if rows.empty:
-            continue
-        followed = any(claim in shares for claim in rows["claim"])
-        extra = " over open choices |" if followed else ""
-        lines += [
-            f"## {title}",
-            "",
-            f"| claim | verdict | estimate (95 % interval) |{extra}",
-            "|---|---|---|" + "---|" * followed,
-        ]
-        for _, claim in rows.groupby("claim", sort=False):
-            first = claim.iloc[0]
-            share = f" {shares.get(first['claim'], '')} |" if followed else ""
-            lines.append(
-                f"| {first['statement']} | **{first['verdict']}** | {first['why']} |{share}"
-            )
-        lines.append("")
-    lines += ["## Evidence", ""]
-    for _, claim in table.groupby("claim", sort=False):
-        first = claim.iloc[0]
-        lines += [
-            f"### {first['claim']}",
-            "",
-            f"{first['statement']} ({first['place']})",
-            "",
-            f"- Statistic: {first['statistic']}",
-            f"- Decision: {first['decision']}",
-            *(f"- {row['reading']}: **{row['outcome']}**. {row['evidence']}."
-              for row in claim.to_dict("records")),
-            f"- Data: {first['data']}; shown in {first['figure']}",
-            "",
-        ]  # fmt: skip
-    return "\n".join(lines)
+    counts = "; ".join(f"{verdict} {count}" for verdict, count in count_verdicts(judged).items())
+    total = judged["claim"].nunique()
+    each = judged.drop_duplicates("claim")
+    tables = [
+        Part(
+            SECTIONS[section],
+            head=["claim", "verdict", "estimate (95 % interval)"],
+            rows=[
+                [claim["statement"], f"**{claim['verdict']}**", claim["why"]]
+                for claim in each[each["section"] == section].to_dict("records")
+            ],
+        )
+        for section in SECTIONS
+        if section in set(each["section"])
+    ]
+    evidence = [
+        _describe_evidence(rows.to_dict("records"))
+        for _, rows in judged.groupby("claim", sort=False)
+    ]
+    about = [f"{total} claims: {counts}."]
+    return [Part("The paper's claims", 1, about), *tables, Part("Evidence"), *evidence]
+
+
+def _describe_evidence(readings: Sequence[Mapping[Any, Any]]) -> Part:
+    claim = readings[0]
+    return Part(
+        claim["claim"],
+        3,
+        [f"{claim['statement']} ({claim['place']})"],
+        notes=[
+            f"Statistic: {claim['statistic']}",
+            f"Decision: {claim['decision']}",
+            *(f"{row['reading']}: **{row['outcome']}**. {row['evidence']}." for row in readings),
+            f"Data: {claim['data']}; shown in {claim['figure']}",
+        ],
+    )

@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
-from embedalloc.study.claims.finding import Bootstrap, Finding, Means, listed, undecidable
+from embedalloc.study.claims.finding import (
+    Bootstrap,
+    Finding,
+    Means,
+    curves_by_cell,
+    list_values,
+    mean_curves,
+    undecidable,
+)
 
 
 def theory_findings(
@@ -80,7 +88,7 @@ def _stationary(runs: pd.DataFrame) -> Finding:
 
 
 def _constant(scaling: pd.DataFrame) -> Finding:
-    loose = listed(dict(zip(scaling["loss"], scaling["looseness"], strict=True)), ".0f")
+    loose = list_values(dict(zip(scaling["loss"], scaling["looseness"], strict=True)), ".0f")
     return Finding(
         float(scaling["envelope"][scaling["loss"] == "bounded"].iloc[0]),
         "with the smallest constant that covers the grid, the bound is larger than the gap by a "
@@ -94,22 +102,20 @@ def _growth(gaps: pd.DataFrame, scaling: pd.DataFrame, bootstrap: Bootstrap) -> 
     if smallest == largest:
         return undecidable("one dimension only")
     ends = rows[rows["dimension"].isin([smallest, largest])]
-    samples = {
-        cell: cell_rows.pivot(index="replication", columns="dimension", values="gap").to_numpy()
-        for cell, cell_rows in ends.groupby(["cardinality", "observations"])
-    }
+    samples = curves_by_cell(ends, ["cardinality", "observations"], "gap")
 
     def exponent(means: Means) -> Floats:
         each = [np.log(m[..., 1] / m[..., 0]) / np.log(largest / smallest) for m in means.values()]
         return np.asarray(np.mean(each, axis=0))
 
-    interval = bootstrap.interval(samples, exponent)
     law = scaling.set_index("loss").loc["bounded"]
-    return interval.finding(
-        f"the gap from d = {smallest} to {largest} grows with exponent {interval.estimate:.3f}, "
-        f"where the bound has 0.5; with the categories {law['categories_exponent']:.2f} and with n "
-        f"{law['size_exponent']:.2f}: in the additive linear model only U w enters, so dimensions "
-        "above 1 cost nothing"
+    return bootstrap.find(
+        samples,
+        exponent,
+        f"the gap from d = {smallest} to {largest} grows with exponent "
+        f"{float(exponent(mean_curves(samples))):.3f}, where the bound has 0.5; with the "
+        f"categories {law['categories_exponent']:.2f} and with n {law['size_exponent']:.2f}: in "
+        "the additive linear model only U w enters, so dimensions above 1 cost nothing",
     )
 
 

@@ -5,6 +5,8 @@ holds the table of outcomes: one row per claim and reading, as a claim can turn 
 the paper leaves open.
 """
 
+import pandas as pd
+
 from embedalloc.study.workflow.tables import Column, Contract
 
 SECTIONS = {
@@ -46,3 +48,9 @@ CLAIMS = Contract(
     },
     key=("claim", "reading"),
 )
+
+
+def count_verdicts(judged: pd.DataFrame) -> dict[str, int]:
+    """Return how many claims have each verdict, also where none has."""
+    verdicts = judged.drop_duplicates("claim")["verdict"]
+    return {verdict: int((verdicts == verdict).sum()) for verdict in VERDICTS}

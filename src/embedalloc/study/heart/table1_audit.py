@@ -14,8 +14,8 @@ from embedalloc.audit.printed import (
     implied_metrics,
     read_metrics_table,
 )
+from embedalloc.study.workflow.document import Part
 from embedalloc.study.workflow.tables import Column, Contract, TableError
-from embedalloc.text import markdown_table
 
 AUDIT = Contract(
     "audit",
@@ -69,8 +69,8 @@ def audit_frame(audit: Audit) -> pd.DataFrame:
     return pd.DataFrame(rows)[list(AUDIT.columns)]
 
 
-def audit_report(printed: MetricsTable, audit: Audit) -> str:
-    """Return the findings as a short page in Markdown."""
+def describe_audit(printed: MetricsTable, audit: Audit) -> list[Part]:
+    """Return the findings as a short document."""
     smallest = audit.solutions[0]
     explained = audit.n_cells - audit.n_unexplained
     verdict = (
@@ -80,34 +80,38 @@ def audit_report(printed: MetricsTable, audit: Audit) -> str:
         f"printed cells; the best explain {explained}."
     )
     single = all(len(matrices) == 1 for matrices in smallest.matrices.values())
-    return "\n".join(
-        [
-            "# Can the figures of Table 1 be true together?",
-            "",
-            "Accuracy, F1, precision and MCC of a row all come from one confusion matrix, and all "
-            "rows share one test set. For every test set of "
-            f"{audit.n_min} to {audit.n_max:,} patients and every number of positives, an exact "
-            "search looked for matrices whose metrics round to the printed figures. F1 and "
-            "precision are taken as those of the positive class, and every figure as that of one "
-            "test set, not as a mean over several.",
-            "",
-            f"**{verdict}** The smallest of these has {smallest.n} patients, "
-            f"{smallest.positives} of them positive, with "
-            + ("a single matrix per row:" if single else "these matrices (the first of several):"),
-            "",
-            _matrix_table(printed, smallest),
-            "",
-            *(f"- {line}" for line in [*_unexplained(smallest), _other_sizes(audit)]),
-            "",
-        ]
-    )
+    head, *rows = _matrix_table(printed, smallest)
+    return [
+        Part(
+            "Can the figures of Table 1 be true together?",
+            1,
+            [
+                "Accuracy, F1, precision and MCC of a row all come from one confusion matrix, and "
+                "all rows share one test set. For every test set of "
+                f"{audit.n_min} to {audit.n_max:,} patients and every number of positives, an "
+                "exact search looked for matrices whose metrics round to the printed figures. F1 "
+                "and precision are taken as those of the positive class, and every figure as that "
+                "of one test set, not as a mean over several.",
+                f"**{verdict}** The smallest of these has {smallest.n} patients, "
+                f"{smallest.positives} of them positive, with "
+                + (
+                    "a single matrix per row:"
+                    if single
+                    else "these matrices (the first of several):"
+                ),
+            ],
+            head,
+            rows,
+            [" --- ", *[" ---: "] * (len(head) - 1)],
+            [*_unexplained(smallest), _other_sizes(audit)],
+        )
+    ]
 
 
-def _matrix_table(printed: MetricsTable, solution: Solution) -> str:
+def _matrix_table(printed: MetricsTable, solution: Solution) -> list[list[str]]:
     metrics = [m for m in HEADS if any(m in row for row in printed.rows.values())]
     wrong = {(cell.row, cell.column): cell.printed for cell in solution.of_first_matrices()}
-    head = ["model", "TP", "FP", "FN", "TN", *(HEADS[metric] for metric in metrics)]
-    rows = []
+    lines = [["model", "TP", "FP", "FN", "TN", *(HEADS[metric] for metric in metrics)]]
     for model, (matrix, *_) in solution.matrices.items():
         implied = implied_metrics(*matrix)
         cells = []
@@ -118,8 +122,8 @@ def _matrix_table(printed: MetricsTable, solution: Solution) -> str:
             if (model, metric) in wrong:
                 shown = f"**{shown}** (printed {wrong[model, metric]})"
             cells.append(shown)
-        rows.append([model.replace("_", " "), *map(str, matrix), *cells])
-    return markdown_table(head, rows, align=[" --- ", *[" ---: "] * (len(head) - 1)])
+        lines.append([model.replace("_", " "), *map(str, matrix), *cells])
+    return lines
 
 
 def _unexplained(solution: Solution) -> list[str]:

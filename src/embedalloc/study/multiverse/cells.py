@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from embedalloc.study.multiverse.space import DrawsCell, Point, PointsCell, Space, points
+from embedalloc.study.multiverse.space import DrawsCell, Point, PointsCell, Space, list_points
 from embedalloc.study.settings.common import Settings, jobs
 from embedalloc.study.settings.configuration import Configuration
 from embedalloc.study.settings.exp1 import Exp1Choices
@@ -22,7 +22,7 @@ CHOICES: Mapping[str, type[Settings]] = {
 def multiverse_points(config: Configuration, space: Space) -> list[Point]:
     """Return all points of one experiment."""
     size, draws = config.multiverse.size(space.experiment), config.multiverse.draws
-    return points(
+    return list_points(
         space,
         config.seed,
         pairs=size.pairs,

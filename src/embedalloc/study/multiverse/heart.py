@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -15,18 +14,16 @@ from embedalloc.study.heart.paired import compare, rows_judged, split_difference
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse.space import (
+    Findings,
     Point,
     PointsCell,
     Space,
-    followed,
-    outcome_frame,
-    outcome_rows,
-    until_settled,
+    Steadiness,
+    Tables,
+    decide_points,
 )
-from embedalloc.study.settings.common import share_of_job
 from embedalloc.study.settings.heart import HeartCell, HeartChoices
 
-Findings = dict[str, dict[str, Finding]]
 #: Resamples of the splits that show how steady an outcome is.
 RESAMPLES = 100
 
@@ -38,39 +35,23 @@ def run_heart_points(
 
     The files of the study are as in `embedalloc.study.heart.patients.read_patients`.
     """
-    rows = [_point_rows(space, point, cell, claims, data) for point in cell.points]
-    return outcome_frame(row for each in rows for row in each)
 
+    def simulate(point: Point, heart: HeartChoices, splits: range) -> Tables:
+        zeros = heart.cholesterol_zero_is_missing
+        patients = read_patients(data, cholesterol_zero_is_missing=zeros)
+        readings = space.readings(point.setting)
+        return score_splits(patients, heart.cell(point.seed, splits), readings)
 
-def _point_rows(
-    space: Space,
-    point: Point,
-    cell: PointsCell[HeartChoices],
-    claims: Mapping[str, Claim],
-    data: str | Path,
-) -> list[dict[str, Any]]:
-    splits, most = cell.replications, point.most(cell.replications, cell.at_most)
-    heart = space.block(cell.settings, point.setting)
-    zeros = heart.cholesterol_zero_is_missing
-    patients = read_patients(data, cholesterol_zero_is_missing=zeros)
-    readings = space.readings(point.setting)
+    def find(point: Point, _: HeartChoices, tables: Tables) -> tuple[Findings, Steadiness]:
+        found, *again = resampled_findings(*tables, seed=point.seed)
 
-    def simulate(part: int) -> tuple[pd.DataFrame, ...]:
-        block = heart.cell(point.seed, share_of_job(part, most, splits))
-        return score_splits(patients, block, readings)
+        def steadiness(claim: Claim, reading: str) -> float:
+            first, *others = (each[claim.id][reading] for each in (found, *again))
+            return share_of_same_outcomes(claim, first, others)
 
-    def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
-        found, *again = (
-            followed(space, point, claims, each)
-            for each in resampled_findings(*tables, seed=point.seed)
-        )
-        steadiness = {
-            name: share_of_same_outcomes(claims[name], each, [other[name][1] for other in again])
-            for name, (_, each) in found.items()
-        }
-        return outcome_rows(space, point, claims, found, steadiness, count)
+        return found, steadiness
 
-    return until_settled(simulate, decide, splits, most)
+    return decide_points(space, cell, claims, simulate, find)
 
 
 def share_of_same_outcomes(claim: Claim, finding: Finding, others: Sequence[Finding]) -> float:

@@ -1,6 +1,6 @@
 """The regret of every rule in Experiment 3 as tables: over budgets, sample sizes and settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ import pandas as pd
 from embedalloc.arrays import Floats
 from embedalloc.intervals import t_interval, wilson
 from embedalloc.study.multiverse.regret import RULES
+from embedalloc.study.workflow.document import Part
 
 WORDS = {
     "proposed": "proposed",
@@ -26,7 +27,7 @@ WORDS = {
 }
 
 
-def mean_excess(regret: pd.DataFrame, over: str) -> pd.DataFrame:
+def average_excess(regret: pd.DataFrame, over: str) -> pd.DataFrame:
     """Return mean and 95 % interval of the excess by rule and by `over`, over replications.
 
     What is not named is averaged within a replication first, so that a replication counts once.
@@ -34,7 +35,7 @@ def mean_excess(regret: pd.DataFrame, over: str) -> pd.DataFrame:
     return _intervals({value: _by_replication(rows) for value, rows in regret.groupby(over)}, over)
 
 
-def mean_gain(regret: pd.DataFrame, over: str) -> pd.DataFrame:
+def average_gain(regret: pd.DataFrame, over: str) -> pd.DataFrame:
     """Return the paired gain on the proposed rule: its excess minus the other's, by rule."""
     tables = {}
     for value, rows in regret.groupby(over):
@@ -61,137 +62,120 @@ def _intervals(tables: Mapping[Any, Mapping[str, Floats]], over: str) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def over_settings(draws: pd.DataFrame) -> pd.DataFrame:
-    """Return by rule how its mean excess is distributed over settings, against the proposed one.
+def describe_regret(
+    regret: pd.DataFrame, draws: pd.DataFrame, *, budget_observations: int
+) -> list[Part]:
+    """Return all tables as one document.
 
     Parameters
     ----------
-    draws
-        As in the contract `embedalloc.study.multiverse.runs.REGRET`.
+    regret, draws
+        Results of Experiment 3's own setting, and of random ones.
+    budget_observations
+        Sample size of the table over budgets.
     """
-    table = _by_setting(draws)
-    rows = []
-    for rule, values in table.items():
-        gain = table["proposed"] - values
-        better, worse = int((gain > 0).sum()), int((gain < 0).sum())
-        low, high = wilson(better, len(values))
-        rows.append(
-            {
-                "allocation_rule": rule,
-                "settings": len(values),
-                "mean": float(values.mean()),
-                "median": float(np.median(values)),
-                "ninetieth": float(np.quantile(values, 0.9)),
-                "worst": float(values.max()),
-                "better": better,
-                "worse": worse,
-                "better_share": better / len(values),
-                "low": low,
-                "high": high,
-                "largest_loss": max(0.0, float(-gain.min())),
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def as_markdown(regret: pd.DataFrame, draws: pd.DataFrame, *, budget_observations: int) -> str:
-    """Return all tables as one page."""
-    sizes = sorted(set(regret["observations"]))
-    budgets = sorted(set(regret["budget"]))
-    at_size = regret[regret["observations"] == budget_observations]
-    replications = regret["replication"].nunique()
-    lines = [
-        "# Regret in Experiment 3",
-        "",
-        "The oracle is the allocation with the least true risk among all that the budget can pay "
-        "(all are listed, 1 ≤ d_j ≤ r_j). Excess: risk of a rule over the oracle's, minus 1, in "
-        f"per cent; mean over {replications} replications with its 95 % interval, all rules on the "
-        "same draws. Settings chosen so that the paper's findings can hold.",
-        "",
-        "The proposed rule and its rivals look at no response; the relevance-weighted and the "
-        "response-aware rule use y of the training sample, and the noise-corrected and the "
-        "relevance-weighted rule the noise of the latent samples.",
-        "",
-        "## Mean over the budgets, by sample size",
-        "",
-        *_grid(mean_excess(regret, "observations"), "observations", sizes, "n"),
-        "",
-        "Gain on the proposed rule (its excess minus the other's, in points, paired):",
-        "",
-        *_grid(mean_gain(regret, "observations"), "observations", sizes, "n", RULES[1:]),
-        "",
-        f"## By budget, at n = {budget_observations:,}",
-        "",
-        *_grid(mean_excess(at_size, "budget"), "budget", budgets, "B"),
-        "",
-        "## The response-aware rule: gain on the proposed rule, by budget and sample size",
-        "",
-        *_gain_grid(regret, sizes, budgets),
-        "",
-        "## Over random settings",
-        "",
-        f"{draws['number'].nunique()} settings of `workflow/multiverse.yaml` (read-out refitted), "
-        "mean over the budgets; better and worse than the proposed rule, with Wilson's 95 % "
-        "interval, and the largest loss against it in points.",
-        "",
-        "| rule | mean | median | 90th percentile | worst | better in | worse in | largest loss |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
-    for row in over_settings(draws).to_dict("records"):
-        mine = row["allocation_rule"] == "proposed"
-        better = (
-            f"{100 * row['better_share']:.0f} % ({100 * row['low']:.0f} to {100 * row['high']:.0f})"
-        )
-        worse = f"{100 * row['worse'] / row['settings']:.0f} %"
-        numbers = (row[key] for key in ("mean", "median", "ninetieth", "worst"))
-        lines.append(
-            f"| {WORDS[row['allocation_rule']]} | "
-            + " | ".join(f"{100 * number:.1f}" for number in numbers)
-            + (" | | | |" if mine else f" | {better} | {worse} | {100 * row['largest_loss']:.1f} |")
-        )
-    return "\n".join([*lines, ""])
+    sizes, budgets = sorted(set(regret["observations"])), sorted(set(regret["budget"]))
+    gains = [average_gain(regret[regret["observations"] == size], "budget") for size in sizes]
+    return [
+        Part(
+            "Regret in Experiment 3",
+            1,
+            [
+                "The oracle is the allocation with the least true risk among all that the budget "
+                "can pay (all are listed, 1 ≤ d_j ≤ r_j). Excess: risk of a rule over the "
+                f"oracle's, minus 1, in per cent; mean over {regret['replication'].nunique()} "
+                "replications with its 95 % interval, all rules on the same draws. Settings chosen "
+                "so that the paper's findings can hold.",
+                "The proposed rule and its rivals look at no response; the relevance-weighted and "
+                "the response-aware rule use y of the training sample, and the noise-corrected and "
+                "the relevance-weighted rule the noise of the latent samples.",
+            ],
+        ),
+        _grid(average_excess(regret, "observations"), "n", "Mean over the budgets, by sample size"),
+        _grid(
+            average_gain(regret, "observations"),
+            "n",
+            paragraphs=[
+                "Gain on the proposed rule (its excess minus the other's, in points, paired):"
+            ],
+            rules=RULES[1:],
+        ),
+        _grid(
+            average_excess(regret[regret["observations"] == budget_observations], "budget"),
+            "B",
+            f"By budget, at n = {budget_observations:,}",
+        ),
+        Part(
+            "The response-aware rule: gain on the proposed rule, by budget and sample size",
+            head=["n", *(f"B = {budget:,}" for budget in budgets)],
+            rows=[
+                [f"{size:,}", *_cells(gain, "response_aware")]
+                for size, gain in zip(sizes, gains, strict=True)
+            ],
+        ),
+        Part(
+            "Over random settings",
+            paragraphs=[
+                f"{draws['number'].nunique()} settings of `workflow/multiverse.yaml` (read-out "
+                "refitted), mean over the budgets; better and worse than the proposed rule, with "
+                "Wilson's 95 % interval, and the largest loss against it in points."
+            ],
+            head=["rule", "mean", "median", "90th percentile", "worst", "better in", "worse in",
+                  "largest loss"],
+            rows=_compare_settings(draws),
+        ),
+    ]  # fmt: skip
 
 
 def _grid(
-    table: pd.DataFrame, over: str, at: Sequence[int], sign: str, rules: Sequence[str] = RULES
-) -> list[str]:
-    lines = [
-        "| rule | " + " | ".join(f"{sign} = {value:,}" for value in at) + " |",
-        "|---|" + "---|" * len(at),
+    table: pd.DataFrame,
+    sign: str,
+    title: str = "",
+    *,
+    paragraphs: Sequence[str] = (),
+    rules: Iterable[str] = RULES,
+) -> Part:
+    """Return one row per rule and one column per value of the second column."""
+    at = sorted(set(table.iloc[:, 1]))
+    return Part(
+        title,
+        paragraphs=paragraphs,
+        head=["rule", *(f"{sign} = {value:,}" for value in at)],
+        rows=[[WORDS[rule], *_cells(table, rule)] for rule in rules],
+    )
+
+
+def _cells(table: pd.DataFrame, rule: str) -> list[str]:
+    """Return a rule's means with their intervals, in per cent and in the table's order."""
+    mine = table[table["allocation_rule"] == rule]
+    return [
+        f"{100 * mean:.1f}"
+        if mean == low == high
+        else f"{100 * mean:.1f} ({100 * low:.1f} to {100 * high:.1f})"
+        for mean, low, high in zip(mine["mean"], mine["low"], mine["high"], strict=True)
     ]
-    cells = _cells(table, over)
-    for rule in rules:
-        row = " | ".join(cells[rule, value] for value in at)
-        lines.append(f"| {WORDS[rule]} | {row} |")
-    return lines
 
 
-def _cells(table: pd.DataFrame, over: str) -> dict[tuple[str, int], str]:
-    return {
-        (row["allocation_rule"], row[over]): _cell(row["mean"], row["low"], row["high"])
-        for row in table.to_dict("records")
-    }
+def _compare_settings(draws: pd.DataFrame) -> list[list[str]]:
+    """Return each rule's excess over random settings, and how it compares with the proposed one."""
+    table = _by_setting(draws)
+    rows = []
+    for rule, values in table.items():
+        spread = (values.mean(), np.median(values), np.quantile(values, 0.9), values.max())
+        gain, count = table["proposed"] - values, len(values)
+        better, worse = int((gain > 0).sum()), int((gain < 0).sum())
+        low, high = wilson(better, count)
+        against = [
+            f"{100 * better / count:.0f} % ({100 * low:.0f} to {100 * high:.0f})",
+            f"{100 * worse / count:.0f} %",
+            f"{100 * max(0.0, -gain.min()):.1f}",
+        ]
+        numbers = [f"{100 * number:.1f}" for number in spread]
+        rows.append([WORDS[rule], *numbers, *([""] * 3 if rule == "proposed" else against)])
+    return rows
 
 
-def _cell(mean: float, low: float, high: float) -> str:
-    if mean == low == high:
-        return f"{100 * mean:.1f}"
-    return f"{100 * mean:.1f} ({100 * low:.1f} to {100 * high:.1f})"
-
-
-def _gain_grid(regret: pd.DataFrame, sizes: Sequence[int], budgets: Sequence[int]) -> list[str]:
-    lines = [
-        "| n | " + " | ".join(f"B = {budget:,}" for budget in budgets) + " |",
-        "|---|" + "---|" * len(budgets),
-    ]
-    for size in sizes:
-        cells = _cells(mean_gain(regret[regret["observations"] == size], "budget"), "budget")
-        row = " | ".join(cells["response_aware", budget] for budget in budgets)
-        lines.append(f"| {size:,} | {row} |")
-    return lines
-
-
-def quantiles(draws: pd.DataFrame) -> dict[str, Floats]:
+def find_quantiles(draws: pd.DataFrame) -> dict[str, Floats]:
     """Return by rule the 10th, 25th, 50th, 75th and 90th percentile of its mean excess."""
     at = [0.1, 0.25, 0.5, 0.75, 0.9]
     return {rule: np.quantile(values, at) for rule, values in _by_setting(draws).items()}

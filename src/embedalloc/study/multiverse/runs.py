@@ -6,7 +6,6 @@ differs: it grows until the outcomes are settled.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -15,21 +14,20 @@ from embedalloc.study import exp1, exp2, exp3
 from embedalloc.study.claims.exp1 import exp1_findings
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
-from embedalloc.study.claims.finding import Bootstrap, Finding
+from embedalloc.study.claims.finding import Bootstrap
 from embedalloc.study.claims.ledger import Claim
-from embedalloc.study.multiverse import regret as exp3_regret
+from embedalloc.study.multiverse import regret
 from embedalloc.study.multiverse.space import (
     DrawsCell,
+    Findings,
     Point,
     PointsCell,
     Space,
-    followed,
-    outcome_frame,
-    outcome_rows,
-    until_settled,
-    written,
+    Steadiness,
+    Tables,
+    decide_points,
+    write_setting,
 )
-from embedalloc.study.settings.common import share_of_job
 from embedalloc.study.settings.exp1 import Exp1Choices
 from embedalloc.study.settings.exp2 import Exp2Choices
 from embedalloc.study.settings.exp3 import Exp3Choices
@@ -38,15 +36,14 @@ from embedalloc.study.workflow.tables import Column, Contract
 Block = Exp1Choices | Exp2Choices | Exp3Choices
 #: What one job of these experiments needs.
 ExperimentCell = PointsCell[Block]
-Findings = dict[str, dict[str, Finding]]
 
-REGRET = Contract(
+DRAWN_REGRET = Contract(
     "multiverse_regret",
     {
         "number": Column("integer", "random draw of Experiment 3", low=0),
         "setting": Column("text", "value of every choice, as JSON"),
         "budget": Column("integer", "total embedding parameters B", low=1),
-        "allocation_rule": Column("text", "who chose the dimensions", values=exp3_regret.RULES),
+        "allocation_rule": Column("text", "who chose the dimensions", values=regret.RULES),
         "excess": Column("number", "mean excess over the oracle's risk, as a share", low=0),
     },
     key=("number", "budget", "allocation_rule"),
@@ -55,35 +52,19 @@ REGRET = Contract(
 
 def run_points(space: Space, cell: ExperimentCell, claims: Mapping[str, Claim]) -> pd.DataFrame:
     """Return the outcomes of some points of Experiment 1, 2 or 3, by the ledger's claims by id."""
-    rows = [run_point(space, point, cell, claims) for point in cell.points]
-    return outcome_frame(row for each in rows for row in each)
 
+    def simulate(point: Point, block: Block, replications: range) -> Tables:
+        return simulate_part(block, point.seed, replications, space.readings(point.setting))
 
-def run_point(
-    space: Space, point: Point, cell: ExperimentCell, claims: Mapping[str, Claim]
-) -> list[dict[str, Any]]:
-    """Return the outcome rows of one point; see `run_points`."""
-    most = point.most(cell.replications, cell.at_most)
-    changed = space.block(cell.settings, point.setting)
-    readings = space.readings(point.setting)
-
-    def simulate(part: int) -> tuple[pd.DataFrame, ...]:
-        return simulate_part(
-            changed, point.seed, share_of_job(part, most, cell.replications), readings
-        )
-
-    def decide(tables: Sequence[pd.DataFrame], count: int) -> list[dict[str, Any]]:
+    def find(point: Point, block: Block, tables: Tables) -> tuple[Findings, Steadiness]:
         bootstrap = Bootstrap(stream(point.seed, "claims", space.experiment), cell.resamples)
-        found = followed(space, point, claims, find(changed, tables, bootstrap))
-        steadiness = {name: claims[name].steadiness(each) for name, (_, each) in found.items()}
-        return outcome_rows(space, point, claims, found, steadiness, count)
+        found = find_claims(block, tables, bootstrap)
+        return found, lambda claim, reading: claim.steadiness(found[claim.id][reading])
 
-    return until_settled(simulate, decide, cell.replications, most)
+    return decide_points(space, cell, claims, simulate, find)
 
 
-def simulate_part(
-    block: Block, seed: int, replications: range, readings: Sequence[str]
-) -> tuple[pd.DataFrame, ...]:
+def simulate_part(block: Block, seed: int, replications: range, readings: Sequence[str]) -> Tables:
     """Return the tables of an experiment that its claims are decided from."""
     if isinstance(block, Exp1Choices):
         cells = [block.cell(seed, design, replications) for design in block.designs]
@@ -99,7 +80,7 @@ def simulate_part(
     return (performance,)
 
 
-def find(block: Block, tables: Sequence[pd.DataFrame], bootstrap: Bootstrap) -> Findings:
+def find_claims(block: Block, tables: Tables, bootstrap: Bootstrap) -> Findings:
     """Return what the claims on an experiment say of its tables."""
     if isinstance(block, Exp1Choices):
         return exp1_findings(*tables, designs=block.designs, bootstrap=bootstrap)
@@ -121,17 +102,17 @@ def find(block: Block, tables: Sequence[pd.DataFrame], bootstrap: Bootstrap) -> 
     )
 
 
-def regret_of_points(space: Space, cell: DrawsCell[Exp3Choices]) -> pd.DataFrame:
+def measure_regret(space: Space, cell: DrawsCell[Exp3Choices]) -> pd.DataFrame:
     """Return the mean excess of every rule over the oracle, by draw of Experiment 3 and budget."""
     frames = []
     for point in cell.points:
         changed = space.block(cell.settings, point.setting)
         observations, budgets = changed.budget_observations, changed.budgets
-        rows = exp3_regret.simulate(
+        rows = regret.simulate(
             changed.cell(point.seed, observations, range(cell.replications), budgets)
         )
         means = rows.groupby(["budget", "allocation_rule"], sort=False)["excess"].mean()
         frames.append(
-            means.reset_index().assign(number=point.number, setting=written(point.setting))
+            means.reset_index().assign(number=point.number, setting=write_setting(point.setting))
         )
-    return pd.concat(frames, ignore_index=True)[list(REGRET.columns)]
+    return pd.concat(frames, ignore_index=True)[list(DRAWN_REGRET.columns)]

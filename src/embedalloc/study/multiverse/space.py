@@ -10,6 +10,7 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -20,7 +21,7 @@ from pydantic import dataclasses
 from embedalloc.streams import stream
 from embedalloc.study.claims.finding import Finding
 from embedalloc.study.claims.ledger import Claim
-from embedalloc.study.claims.verdicts import OUTCOMES as CLAIM_OUTCOMES
+from embedalloc.study.claims.verdicts import OUTCOMES
 from embedalloc.study.settings.common import AtLeast1, AtLeast2, Cell, Settings, Several
 from embedalloc.study.settings.words import ConfigError, check
 from embedalloc.study.workflow.tables import Column, Contract, TableError
@@ -35,8 +36,12 @@ GROWING = ("default", "draw")
 B = TypeVar("B", bound=Settings)
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
+Tables = tuple[pd.DataFrame, ...]
+Findings = Mapping[str, Mapping[str, Finding]]
+#: Chance that a repetition gives a claim the same outcome, in a reading.
+Steadiness = Callable[[Claim, str], float]
 
-OUTCOMES = Contract(
+POINT_OUTCOMES = Contract(
     "multiverse_outcomes",
     {
         "experiment": Column("text", "part of the study"),
@@ -49,7 +54,7 @@ OUTCOMES = Contract(
         "changes": Column("integer", "choices that differ from the default", low=0),
         "claim": Column("text", "id of the claim in workflow/claims.yaml"),
         "reading": Column("text", "reading under which it is decided"),
-        "outcome": Column("text", "by the claim's own rule", values=CLAIM_OUTCOMES),
+        "outcome": Column("text", "by the claim's own rule", values=OUTCOMES),
         "steadiness": Column(
             "number", "chance of the same outcome again, by resamples", low=0.0, high=1.0
         ),
@@ -159,10 +164,6 @@ class Point:
     seed: int
     setting: dict[str, str]
 
-    def most(self, replications: int, at_most: int) -> int:
-        """Return the most replications of the point, from those at first and those at most."""
-        return at_most if self.kind in GROWING else replications
-
 
 class DrawsCell(Cell[B], Generic[B]):
     """What one job needs that simulates some points; its settings are the default ones."""
@@ -240,7 +241,7 @@ def _put(node: Any, path: Sequence[str | int], value: Any, place: str) -> None:
         node[step] = value
 
 
-def points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -> list[Point]:
+def list_points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -> list[Point]:
     """Return all runs of one experiment; more draws only add to the end of the list.
 
     The default and its changes share the configuration's seed, so that only the change
@@ -273,60 +274,78 @@ def points(space: Space, seed: int, *, pairs: bool, draws: int, repeated: int) -
     return found
 
 
-def written(setting: Setting) -> str:
+def write_setting(setting: Setting) -> str:
     """Return a setting as JSON."""
     return json.dumps(dict(setting), ensure_ascii=False)
 
 
-def followed(
+def decide_points(
+    space: Space,
+    cell: PointsCell[B],
+    claims: Mapping[str, Claim],
+    simulate: Callable[[Point, B, range], Tables],
+    find: Callable[[Point, B, Tables], tuple[Findings, Steadiness]],
+) -> pd.DataFrame:
+    """Return the outcomes of a job's points, decided by the claims' own rules.
+
+    Parameters
+    ----------
+    space, cell, claims
+        Open choices, what the job needs, and the ledger's claims by id.
+    simulate
+        Tables of some replications of a point, from its settings.
+    find
+        What these tables say, by claim and reading, and how steady that is.
+    """
+    rows: list[dict[str, Any]] = []
+    for point in cell.points:
+        settings = space.block(cell.settings, point.setting)
+        at_most = cell.at_most if point.kind in GROWING else cell.replications
+        rows += until_settled(
+            partial(simulate, point, settings),
+            partial(_decide, space, point, claims, partial(find, point, settings)),
+            cell.replications,
+            at_most,
+        )
+    return pd.DataFrame(rows)[list(POINT_OUTCOMES.columns)]
+
+
+def _decide(
     space: Space,
     point: Point,
     claims: Mapping[str, Claim],
-    found: Mapping[str, Mapping[str, Finding]],
-) -> dict[str, tuple[str, Finding]]:
-    """Return for each followed claim the reading that the point takes, and what was found."""
-    readings = space.readings(point.setting)
-    taken = {name: reading_of(claims[name], readings) for name in space.claims}
-    return {name: (reading, found[name][reading]) for name, reading in taken.items()}
-
-
-def outcome_rows(
-    space: Space,
-    point: Point,
-    claims: Mapping[str, Claim],
-    found: Mapping[str, tuple[str, Finding]],
-    steadiness: Mapping[str, float],
-    replications: int,
+    find: Callable[[Tables], tuple[Findings, Steadiness]],
+    tables: Tables,
 ) -> list[dict[str, Any]]:
-    """Decide the followed claims by their own rules, from reading and finding of each."""
+    """Decide the followed claims in the readings that the point takes."""
+    found, steadiness = find(tables)
     about = {
         "experiment": space.experiment,
         "kind": point.kind,
         "number": point.number,
         "repeat": point.repeat,
         "seed": point.seed,
-        "replications": replications,
-        "setting": written(point.setting),
+        "setting": write_setting(point.setting),
         "changes": len(space.changes(point.setting)),
     }
-    return [
-        about
-        | {
+    rows = []
+    for name in space.claims:
+        claim = claims[name]
+        reading = reading_of(claim, space.readings(point.setting))
+        finding = found[name][reading]
+        decided = {
             "claim": name,
             "reading": reading,
-            "outcome": claims[name].outcome(finding),
-            "steadiness": steadiness[name],
-            "estimate": float(finding.estimate),
-            "low": float("nan") if finding.low is None else float(finding.low),
-            "high": float("nan") if finding.high is None else float(finding.high),
+            "outcome": claim.outcome(finding),
+            "steadiness": steadiness(claim, reading),
         }
-        for name, (reading, finding) in found.items()
-    ]
+        rows.append(about | decided | finding.numbers())
+    return rows
 
 
 def until_settled(
-    simulate: Callable[[int], tuple[pd.DataFrame, ...]],
-    decide: Callable[[Sequence[pd.DataFrame], int], list[dict[str, Any]]],
+    simulate: Callable[[range], Tables],
+    decide: Callable[[Tables], list[dict[str, Any]]],
     replications: int,
     at_most: int,
 ) -> list[dict[str, Any]]:
@@ -335,25 +354,26 @@ def until_settled(
     Parameters
     ----------
     simulate
-        Tables of one part of the replications, by its number.
+        Tables of some replications.
     decide
-        Outcome rows from these tables of all parts, and the number of replications in them.
+        Outcome rows from the tables of all replications.
     replications, at_most
-        Replications of a part: one part at first, then twice as many as before until every
-        outcome is settled, and the most replications that there are.
+        Replications at first, then twice as many as before until every outcome is settled, and
+        the most replications that there are.
     """
-    parts: list[tuple[pd.DataFrame, ...]] = []
-    count = replications
+    parts: list[Tables] = []
+    count = 0
     while True:
-        parts += [simulate(part) for part in range(len(parts), -(-count // replications))]
-        tables = [pd.concat(each, ignore_index=True) for each in zip(*parts, strict=True)]
-        rows = decide(tables, count)
+        wanted = min(max(replications, 2 * count), at_most)
+        parts.append(simulate(range(count, wanted)))
+        count = wanted
+        tables = tuple(pd.concat(each, ignore_index=True) for each in zip(*parts, strict=True))
+        rows = [row | {"replications": count} for row in decide(tables)]
         if count >= at_most or all(row["steadiness"] >= SETTLED for row in rows):
             return rows
-        count = min(2 * count, at_most)
 
 
-def settled(outcomes: pd.DataFrame) -> "pd.Series[bool]":
+def find_settled(outcomes: pd.DataFrame) -> "pd.Series[bool]":
     """Return which outcomes are settled."""
     return outcomes["steadiness"] >= SETTLED
 
@@ -366,8 +386,3 @@ def reading_of(claim: Claim, readings: Iterable[str]) -> str:
     if len(taken) != 1:
         raise SpaceError(f"{claim.id}: no choice says which of {list(claim.readings)} is meant")
     return taken[0]
-
-
-def outcome_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return outcome rows as a table of the contract `OUTCOMES`."""
-    return pd.DataFrame(list(rows))[list(OUTCOMES.columns)]

@@ -9,12 +9,13 @@ import pandas as pd
 
 from embedalloc.intervals import wilson
 from embedalloc.study.claims.ledger import Claim
-from embedalloc.study.claims.verdicts import OUTCOMES as CLAIM_OUTCOMES
-from embedalloc.study.multiverse.space import SETTLED, Space, settled
+from embedalloc.study.claims.verdicts import OUTCOMES
+from embedalloc.study.multiverse.space import SETTLED, Space, find_settled
+from embedalloc.study.workflow.document import Part
 from embedalloc.study.workflow.tables import Column, Contract
 
 #: Outcomes as numbers, where one number is needed.
-SCORES = {"holds": 1.0, "partly": 0.5, "fails": 0.0}
+OUTCOME_SCORES = {"holds": 1.0, "partly": 0.5, "fails": 0.0}
 
 
 def _share(meaning: str, *, may_be_missing: bool = False) -> Column:
@@ -27,7 +28,7 @@ SHARES = Contract(
         "claim": Column("text", "id of the claim in workflow/claims.yaml"),
         "experiment": Column("text", "part of the study"),
         "statement": Column("text", "the claim in our words"),
-        "default": Column("text", "outcome at the default setting", values=CLAIM_OUTCOMES),
+        "default": Column("text", "outcome at the default setting", values=OUTCOMES),
         "default_settled": Column("flag", "whether that outcome is settled"),
         "draws": Column("integer", "random settings", low=1),
         "settled": Column("integer", "of those, with a settled outcome", low=0),
@@ -73,7 +74,7 @@ EFFECTS = Contract(
 )
 
 
-def shares(
+def count_shares(
     outcomes: pd.DataFrame, spaces: Mapping[str, Space], claims: Mapping[str, Claim]
 ) -> pd.DataFrame:
     """Return one row per followed claim, in the order of the paper."""
@@ -81,32 +82,39 @@ def shares(
     for experiment, space in spaces.items():
         for claim in space.claims:
             mine = outcomes[outcomes["claim"] == claim]
-            drawn = _first(mine, "draw")
-            held = int((drawn["outcome"] == "holds").sum())
-            partly = int(drawn["outcome"].isin(["holds", "partly"]).sum())
-            low, high = wilson(held, len(drawn))
-            partly_low, partly_high = wilson(partly, len(drawn))
-            default = _first(mine, "default")
+            drawn, default = _first(mine, "draw"), _first(mine, "default")
+            share, low, high = _count_held(drawn["outcome"] == "holds")
+            partly, partly_low, partly_high = _count_held(
+                drawn["outcome"].isin(["holds", "partly"])
+            )
             rows.append(
                 {
                     "claim": claim,
                     "experiment": experiment,
                     "statement": claims[claim].statement,
                     "default": str(default["outcome"].iloc[0]),
-                    "default_settled": bool(settled(default).iloc[0]),
+                    "default_settled": bool(find_settled(default).iloc[0]),
                     "draws": len(drawn),
-                    "settled": int(settled(drawn).sum()),
-                    "share": held / len(drawn),
+                    "settled": int(find_settled(drawn).sum()),
+                    "share": share,
                     "low": low,
                     "high": high,
-                    "partly": partly / len(drawn),
+                    "partly": partly,
                     "partly_low": partly_low,
                     "partly_high": partly_high,
-                    **_repetitions(mine),
-                    **_overturns(mine, space),
+                    **_count_repetitions(mine),
+                    **_find_overturns(mine, space),
                 }
             )
-    return pd.DataFrame(rows)[list(SHARES.columns)]
+    return pd.DataFrame(rows)
+
+
+def _count_held(held: "pd.Series[bool]") -> tuple[float, float, float]:
+    """Return the share of settings that hold, with Wilson's interval; nan where there are none."""
+    if held.empty:
+        return (math.nan,) * 3
+    count = int(held.sum())
+    return count / len(held), *wilson(count, len(held))
 
 
 def _first(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -114,13 +122,13 @@ def _first(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
     return rows[(rows["kind"] == kind) & (rows["repeat"] == 0)]
 
 
-def _repetitions(rows: pd.DataFrame) -> dict[str, Any]:
+def _count_repetitions(rows: pd.DataFrame) -> dict[str, Any]:
     """Return how often a repeated run has the outcome of the first, and a settled one has it."""
     first = rows[rows["repeat"] == 0].set_index(["kind", "number"])
     again = rows[rows["repeat"] > 0].set_index(["kind", "number"])
     first = first.loc[again.index]
     same = again["outcome"] == first["outcome"]
-    twice = settled(first) & settled(again)
+    twice = find_settled(first) & find_settled(again)
     return {
         "repetitions": len(same),
         "same": float(same.mean()),
@@ -129,7 +137,7 @@ def _repetitions(rows: pd.DataFrame) -> dict[str, Any]:
     }
 
 
-def _overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
+def _find_overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
     """Return the smallest changes of the default seen to change the outcome.
 
     Single changes first; where none of them does, pairs, and else the draws with the fewest
@@ -137,7 +145,7 @@ def _overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
     """
     default = _first(rows, "default")["outcome"].iloc[0]
     runs = {kind: _first(rows, kind) for kind in ("single", "pair", "draw")}
-    firm = {kind: mine[settled(mine)] for kind, mine in runs.items()}
+    firm = {kind: mine[find_settled(mine)] for kind, mine in runs.items()}
     other = {kind: mine[mine["outcome"] != default] for kind, mine in firm.items()}
     overturning = next((mine for mine in other.values() if len(mine)), other["draw"])
     fewest = int(overturning["changes"].min()) if len(overturning) else 0
@@ -162,7 +170,7 @@ def _change_words(setting: Mapping[str, str], space: Space) -> str:
     return ", ".join(f"{name} {setting[name]}" for name in space.changes(setting))
 
 
-def effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.DataFrame:
+def measure_effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.DataFrame:
     """Return the share of holding settings by value of each choice, and what the choice explains.
 
     Choices are drawn independently of each other, so the main effects do not borrow from one
@@ -171,16 +179,14 @@ def effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.DataFrame
     rows = []
     for experiment, space in spaces.items():
         for claim in space.claims:
-            drawn = _first(outcomes[outcomes["claim"] == claim], "draw")
+            drawn = _first(outcomes[outcomes["claim"] == claim], "draw").reset_index(drop=True)
             settings = pd.DataFrame([json.loads(text) for text in drawn["setting"]])
-            scores = drawn["outcome"].map(SCORES).reset_index(drop=True)
-            held = (drawn["outcome"] == "holds").reset_index(drop=True)
+            scores = drawn["outcome"].map(OUTCOME_SCORES)
             for choice in space.choices:
-                explained = variance_share(scores, settings[choice.name])
+                explained = measure_variance_share(scores, settings[choice.name])
                 for value in choice.options:
                     here = settings[choice.name] == value
-                    mine = held[here]
-                    ends = wilson(int(mine.sum()), len(mine)) if len(mine) else (math.nan,) * 2
+                    share, low, high = _count_held(drawn["outcome"][here] == "holds")
                     rows.append(
                         {
                             "claim": claim,
@@ -188,18 +194,18 @@ def effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.DataFrame
                             "choice": choice.name,
                             "value": value,
                             "is_default": value == choice.default,
-                            "draws": len(mine),
-                            "share": float(mine.mean()) if len(mine) else math.nan,
-                            "low": ends[0],
-                            "high": ends[1],
-                            "score": float(scores[here].mean()) if len(mine) else math.nan,
+                            "draws": int(here.sum()),
+                            "share": share,
+                            "low": low,
+                            "high": high,
+                            "score": float(scores[here].mean()),
                             "variance_share": explained,
                         }
                     )
-    return pd.DataFrame(rows)[list(EFFECTS.columns)]
+    return pd.DataFrame(rows)
 
 
-def variance_share(scores: "pd.Series[float]", groups: "pd.Series[str]") -> float:
+def measure_variance_share(scores: "pd.Series[float]", groups: "pd.Series[str]") -> float:
     """Return the share of the variance between groups, without what chance alone would give (ε²).
 
     Nan where the scores do not vary; never below 0.
@@ -214,75 +220,81 @@ def variance_share(scores: "pd.Series[float]", groups: "pd.Series[str]") -> floa
     return max(0.0, (total - within - (count - 1) * within / freedom) / total)
 
 
-def share_words(table: pd.DataFrame) -> dict[str, str]:
+def print_shares(table: pd.DataFrame) -> dict[str, str]:
     """Return for each followed claim how often it holds, in a few words."""
-    return {
-        row["claim"]: (
+    words = {}
+    for row in table.to_dict("records"):
+        unsettled = row["draws"] - row["settled"]
+        words[row["claim"]] = (
             f"holds in {100 * row['share']:.0f} % of {row['draws']} settings "
-            f"({100 * row['low']:.0f} to {100 * row['high']:.0f} %){_unsettled_words(row)}"
+            f"({100 * row['low']:.0f} to {100 * row['high']:.0f} %)"
+            + (f", {unsettled} of them unsettled" if unsettled else "")
         )
-        for row in table.to_dict("records")
-    }
+    return words
 
 
-def _unsettled_words(row: Mapping[Any, Any]) -> str:
-    unsettled = row["draws"] - row["settled"]
-    return f", {unsettled} of them unsettled" if unsettled else ""
+def describe_multiverse(table: pd.DataFrame, choices: pd.DataFrame) -> list[Part]:
+    """Return the document: shares, what overturns the default, and what decides.
 
-
-def as_markdown(table: pd.DataFrame, choices: pd.DataFrame) -> str:
-    """Return the page: shares, what overturns the default, and what decides."""
-    lines = [
-        "# How far the findings reach",
-        "",
-        "Every choice that the paper leaves open takes one of its plausible values "
-        "(`workflow/multiverse.yaml`), all equally likely and independent of each other; each "
-        "setting goes through the experiment's own simulation and the claim's own rule "
-        "(`workflow/claims.yaml`). Shares are of the settings, with Wilson's 95 % interval. A "
-        "setting takes more and more replications until its outcomes are settled, that is, until "
-        "by resamples of its replications a repetition has the same outcome in "
-        f"{100 * SETTLED:.0f} % of cases; what the most replications of the configuration do not "
-        "settle lies close to a threshold, and counts in the shares as it came out. “Same again” "
-        "says how many runs with another seed have the same outcome, in brackets where both runs "
-        "are settled.",
-        "",
-        "| claim | default | holds in | holds or partly | settled | same again |",
-        "|---|---|---|---|---|---|",
-    ]
+    Parameters
+    ----------
+    table, choices
+        As in the contracts `SHARES` and `EFFECTS`.
+    """
     rows = table.to_dict("records")
-    for row in rows:
-        lines.append(
-            f"| {row['statement']} (`{row['claim']}`) | {_default(row)} | "
-            f"{_percent(row, 'share', 'low', 'high')} | "
-            f"{_percent(row, 'partly', 'partly_low', 'partly_high')} | "
-            f"{row['settled']} of {row['draws']} | {_again_words(row)} |"
-        )
-    lines += [
-        "",
-        "## What overturns the default",
-        "",
-        "The smallest change of the default setting seen to give another outcome. Changes take no "
-        "further replications, so fewer are settled, and only settled ones count.",
-        "",
-        "| claim | default | smallest change |",
-        "|---|---|---|",
+    return [
+        Part(
+            "How far the findings reach",
+            1,
+            [
+                "Every choice that the paper leaves open takes one of its plausible values "
+                "(`workflow/multiverse.yaml`), all equally likely and independent of each other; "
+                "each setting goes through the experiment's own simulation and the claim's own "
+                "rule (`workflow/claims.yaml`). Shares are of the settings, with Wilson's 95 % "
+                "interval. A setting takes more and more replications until its outcomes are "
+                "settled, that is, until by resamples of its replications a repetition has the "
+                f"same outcome in {100 * SETTLED:.0f} % of cases; what the most replications of "
+                "the configuration do not settle lies close to a threshold, and counts in the "
+                "shares as it came out. “Same again” says how many runs with another seed have the "
+                "same outcome, in brackets where both runs are settled."
+            ],
+            ["claim", "default", "holds in", "holds or partly", "settled", "same again"],
+            [
+                [
+                    f"{row['statement']} (`{row['claim']}`)",
+                    _default(row),
+                    _percent(row, "share", "low", "high"),
+                    _percent(row, "partly", "partly_low", "partly_high"),
+                    f"{row['settled']} of {row['draws']}",
+                    _again_words(row),
+                ]
+                for row in rows
+            ],
+        ),
+        Part(
+            "What overturns the default",
+            paragraphs=[
+                "The smallest change of the default setting seen to give another outcome. Changes "
+                "take no further replications, so fewer are settled, and only settled ones count."
+            ],
+            head=["claim", "default", "smallest change"],
+            rows=[[f"`{row['claim']}`", _default(row), describe_overturns(row)] for row in rows],
+        ),
+        Part(
+            "What decides",
+            paragraphs=[
+                "For each claim the choices that explain at least a tenth of its outcome (holds 1, "
+                "partly ½, fails 0): share of the variance between their values beyond chance, and "
+                "in brackets the mean outcome with each value. Draws are not balanced, so a choice "
+                "that does not matter can seem to explain a few per cent."
+            ],
+            head=["claim", "choices, most important first"],
+            rows=[
+                [f"`{claim}`", _deciding_words(values)]
+                for claim, values in choices.groupby("claim", sort=False)
+            ],
+        ),
     ]
-    lines += [f"| `{row['claim']}` | {_default(row)} | {overturn_words(row)} |" for row in rows]
-    lines += [
-        "",
-        "## What decides",
-        "",
-        "For each claim the choices that explain at least a tenth of its outcome (holds 1, partly "
-        "½, fails 0): share of the variance between their values beyond chance, and in brackets "
-        "the mean outcome with each value. Draws are not balanced, so a choice that does not "
-        "matter can seem to explain a few per cent.",
-        "",
-        "| claim | choices, most important first |",
-        "|---|---|",
-    ]
-    for claim, values in choices.groupby("claim", sort=False):
-        lines.append(f"| `{claim}` | {_deciding_words(values)} |")
-    return "\n".join([*lines, ""])
 
 
 def _percent(row: Mapping[Any, Any], share: str, low: str, high: str) -> str:
@@ -305,7 +317,7 @@ def _again_words(row: Mapping[Any, Any]) -> str:
 SHOWN = 12
 
 
-def overturn_words(row: Mapping[Any, Any]) -> str:
+def describe_overturns(row: Mapping[Any, Any]) -> str:
     """Return the smallest change that overturns the default outcome, in words."""
     if not row["default_settled"]:
         return "the default itself is not settled"
@@ -328,20 +340,16 @@ def overturn_words(row: Mapping[Any, Any]) -> str:
 
 
 def _deciding_words(rows: pd.DataFrame, most: int = 3) -> str:
-    parts: list[str] = []
-    by_choice = rows.drop_duplicates("choice").sort_values(
-        "variance_share", ascending=False, kind="stable"
-    )
-    for choice, explained in zip(by_choice["choice"], by_choice["variance_share"], strict=True):
-        if math.isnan(explained) or explained < 0.1 or len(parts) == most:
-            break
+    explained = rows.drop_duplicates("choice").set_index("choice")["variance_share"]
+    ordered = explained.sort_values(ascending=False, kind="stable")
+    parts = []
+    for choice, share in ordered[ordered >= 0.1].head(most).items():
         values = rows[(rows["choice"] == choice) & (rows["draws"] > 0)]
         each = ", ".join(
             f"{value}: {score:.2f}"
             for value, score in zip(values["value"], values["score"], strict=True)
         )
-        parts.append(f"{choice} {100 * explained:.0f} % ({each})")
+        parts.append(f"{choice} {100 * share:.0f} % ({each})")
     if not parts:
-        varies = rows["variance_share"].notna().any()
-        return "no single one" if varies else "always the same outcome"
+        return "no single one" if explained.notna().any() else "always the same outcome"
     return "; ".join(parts)

@@ -43,6 +43,12 @@ def whole_file(target: str | Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
+def write_text(target: str | Path, text: str) -> None:
+    """Write a text file, complete or not at all."""
+    with whole_file(target) as partial:
+        partial.write_text(text, encoding="utf-8")
+
+
 def _named(error: OSError, target: Path) -> OSError:
     """Return the error with the name that the user knows instead of the temporary one."""
     reason = error.strerror or str(error)

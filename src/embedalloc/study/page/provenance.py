@@ -1,0 +1,114 @@
+"""Where the numbers of a page come from: commit, versions, data files, time and memory."""
+
+import csv
+import hashlib
+import math
+import platform
+import re
+import subprocess
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def describe_run(citation: str | Path, params: Any, project: str | Path) -> dict[str, Any]:
+    """Return what every page says of its run.
+
+    Parameters
+    ----------
+    citation
+        CITATION.cff, which names the paper.
+    params
+        Seed, and digests of the run's whole configuration and of the default one.
+    project
+        Folder of the workflow, which may be a git checkout.
+    """
+    return {
+        "paper": yaml.safe_load(Path(citation).read_text(encoding="utf-8"))["references"][0],
+        "versions": find_versions(),
+        "commit": find_commit(project),
+        "seed": params.seed,
+        "config_digest": params.config_digest,
+        "default": params.default_digest == params.config_digest,
+    }
+
+
+def read_timings(paths: Iterable[str | Path]) -> list[dict[str, Any]]:
+    """Return jobs, CPU and wall-clock seconds and peak memory by rule, in the order given.
+
+    Snakemake writes `-` or `NA` for what a short job was over too soon to measure; such a value
+    counts as nothing.
+    """
+    rules: dict[str, dict[str, Any]] = {}
+    for path in map(Path, paths):
+        parts = path.with_suffix("").parts
+        rule = parts[parts.index("timings") + 1]
+        entry = rules.setdefault(
+            rule, {"rule": rule, "jobs": 0, "cpu": 0.0, "seconds": 0.0, "megabytes": 0.0}
+        )
+        with path.open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines, delimiter="\t"):
+                entry["jobs"] += 1
+                entry["cpu"] += _read_measured(row["cpu_time"])
+                entry["seconds"] += _read_measured(row["s"])
+                entry["megabytes"] = max(entry["megabytes"], _read_measured(row["max_rss"]))
+    return list(rules.values())
+
+
+def _read_measured(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return 0.0 if math.isnan(value) else value
+
+
+def find_versions() -> dict[str, str]:
+    """Return the versions of Python, of this package and of what it asks for, by name."""
+    found = {"Python": platform.python_version()}
+    try:
+        found["embedalloc"] = version("embedalloc")
+        wanted = [line for line in requires("embedalloc") or [] if "extra ==" not in line]
+    except PackageNotFoundError:
+        return found
+    for line in wanted:
+        name = re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0]
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def digest_files(paths: Iterable[str | Path]) -> dict[str, str]:
+    """Return the SHA-256 of each file by its name."""
+    return {Path(path).name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
+
+
+def find_commit(project: str | Path) -> str | None:
+    """Return the commit of a checkout, with what was changed since; nothing elsewhere."""
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", "-C", str(project), *arguments],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=10,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    top = git("rev-parse", "--show-toplevel")
+    # A copy inside somebody else's checkout is not a checkout of this project.
+    if top is None or Path(top).resolve() != Path(project).resolve():
+        return None
+    commit = git("rev-parse", "HEAD")
+    if commit is None:
+        return None
+    return f"{commit} with uncommitted changes" if git("status", "--porcelain") else commit
