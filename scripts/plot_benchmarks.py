@@ -7,39 +7,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    Look,
-    new_figure,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_tables
 from tests.benchmarks.measure import MEASUREMENTS, OURS
 from tests.benchmarks.summary import PEAK, PRODUCT, RATIO_AIMS, growth, ratio
 
 LOOKS = {
-    OURS: Look("ours", BLUE, "o"),
-    "ours, two processes": Look("ours, two processes", SKY, "."),
-    "literal": Look("literal", VERMILLION, "s"),
-    "numpy SVD": Look("numpy SVD", VERMILLION, "s"),
-    "scipy svdvals": Look("scipy svdvals", ORANGE, "^"),
-    "randomized SVD": Look("randomized SVD", PURPLE, "D"),
-    PRODUCT: Look("one product", BLACK, "+"),
-    PEAK: Look("square product", GREY, "x"),
-    "naive scan": Look("naive scan", VERMILLION, "s"),
-    "scipy milp": Look("scipy milp", ORANGE, "^"),
-    "scipy SLSQP": Look("scipy SLSQP", PURPLE, "D"),
-    "DataLoader": Look("DataLoader", VERMILLION, "s"),
-    "tensor slicing": Look("tensor slicing", ORANGE, "^"),
-    "torch.func.vmap": Look("torch.func.vmap", GREEN, "D"),
+    OURS: style.Look("ours", style.BLUE, "o"),
+    "ours, two processes": style.Look("ours, two processes", style.SKY, "."),
+    "literal": style.Look("literal", style.VERMILLION, "s"),
+    "numpy SVD": style.Look("numpy SVD", style.VERMILLION, "s"),
+    "scipy svdvals": style.Look("scipy svdvals", style.ORANGE, "^"),
+    "randomized SVD": style.Look("randomized SVD", style.PURPLE, "D"),
+    PRODUCT: style.Look("one product", style.BLACK, "+"),
+    PEAK: style.Look("square product", style.GREY, "x"),
+    "naive scan": style.Look("naive scan", style.VERMILLION, "s"),
+    "scipy milp": style.Look("scipy milp", style.ORANGE, "^"),
+    "scipy SLSQP": style.Look("scipy SLSQP", style.PURPLE, "D"),
+    "DataLoader": style.Look("DataLoader", style.VERMILLION, "s"),
+    "tensor slicing": style.Look("tensor slicing", style.ORANGE, "^"),
+    "torch.func.vmap": style.Look("torch.func.vmap", style.GREEN, "D"),
 }
 LINES = ("-", "--", ":")
 
@@ -68,7 +56,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     """Draw the five growth panels and the ratios."""
     uniform = frame["case"].str.startswith("budget ")
     frame = frame.assign(panel=frame["case"].mask(uniform, "uniform"))
-    figure, axes = new_figure(3, 2, height=9.0)
+    figure, axes = style.new_figure(3, 2, height=9.0)
     for axis, panel in zip(axes.flat, PANELS, strict=False):
         _curves(axis, frame[frame["work"] == panel.work], panel)
     _aims(axes[2, 1], frame)
@@ -108,10 +96,10 @@ def _aims(axis: Axes, frame: pd.DataFrame) -> None:
         for case in mine["case"].unique():
             sizes = mine[(mine["case"] == case) & (mine["contestant"] == contestant)]["size"]
             found, place = ratio(mine, case, int(sizes.max()), contestant), len(labels)
-            color = BLUE if found.median >= aim else VERMILLION
+            color = style.BLUE if found.median >= aim else style.VERMILLION
             axis.plot([found.low, found.high], [place, place], color=color, linewidth=2.5)
             axis.plot(found.median, place, color=color, marker="o")
-            axis.plot([aim, aim], [place - 0.35, place + 0.35], color=BLACK)
+            axis.plot([aim, aim], [place - 0.35, place + 0.35], color=style.BLACK)
             labels.append(f"{case} / {contestant}")
     axis.set_yticks(range(len(labels)), labels, fontsize=6)
     axis.invert_yaxis()
@@ -125,4 +113,4 @@ def _aims(axis: Axes, frame: pd.DataFrame) -> None:
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         measured = read_tables(snakemake.input.measurements, MEASUREMENTS)
-        save_figure(draw(measured), **snakemake.output)
+        style.save_figure(draw(measured), **snakemake.output)

@@ -9,47 +9,38 @@ from embedalloc.study.exp1 import PROFILES
 from embedalloc.study.exp1_looks import spectrum_label
 from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.settings.exp1 import Exp1Designs
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BAND_WORDS,
-    BLUE,
-    ORANGE,
-    Look,
-    dimension_ticks,
-    draw_curve,
-    legend_below,
-    mean_and_band,
-    new_figure,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_tables
 
 GAPS = {
-    "population_tail": Look(r"against the population tail $\|U - U_d\|_F$", BLUE, "o"),
-    "reconstruction_error": Look(r"against $\|U - \hat U_d\|_F$ (second reading)", ORANGE, "s"),
+    "population_tail": style.Look(r"against the population tail $\|U - U_d\|_F$", style.BLUE, "o"),
+    "reconstruction_error": style.Look(
+        r"against $\|U - \hat U_d\|_F$ (second reading)", style.ORANGE, "s"
+    ),
 }
 
 
 def draw(profiles: pd.DataFrame, designs: Mapping[str, Spectrum]) -> Figure:
     """Draw one panel per design with both readings."""
-    figure, axes = new_figure(1, len(designs), height=2.5, sharey=True)
+    figure, axes = style.new_figure(1, len(designs), height=2.5, sharey=True)
     for axis, (design, law) in zip(axes[0], designs.items(), strict=True):
         rows = profiles[profiles["design"] == design]
         axis.axhline(0.0, color="black", linewidth=0.8)
         for column, look in GAPS.items():
             gap = rows.assign(gap=rows["empirical_tail"] - rows[column])
-            draw_curve(axis, mean_and_band(gap, "dimension", "gap"), look)
+            style.draw_curve(axis, style.mean_and_band(gap, "dimension", "gap"), look)
         axis.set(title=spectrum_label(law), xlabel="dimension $d$")
-        dimension_ticks(axis, profiles["dimension"].max())
+        style.dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("empirical tail minus error")
-    legend_below(figure, axes[0, 0], columns=2, title=BAND_WORDS)
+    style.legend_below(figure, axes[0, 0], columns=2, title=style.BAND_WORDS)
     return figure
 
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.profiles, PROFILES)
-        save_figure(
+        style.save_figure(
             draw(table, Exp1Designs.model_validate(snakemake.params.cell).designs),
             **snakemake.output,
         )

@@ -11,33 +11,24 @@ from embedalloc.study.exp1 import FITS, PROFILES
 from embedalloc.study.exp1_looks import spectrum_label
 from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.settings.exp1 import Exp1Designs
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    PURPLE,
-    VERMILLION,
-    Look,
-    draw_curve,
-    mean_and_band,
-    new_figure,
-    plain_log_ticks,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_tables
 
 CURVES = {
-    "population_tail": (Look("population tail", BLACK), "--"),
-    "empirical_tail": (Look("empirical tail", BLUE, "o"), "-"),
-    "predictive_error_refit": (Look("predictive error, refitted", GREEN, "D"), "-"),
-    "predictive_error_known": (Look(r"predictive error, $\beta$ known", PURPLE, "v"), ":"),
+    "population_tail": (style.Look("population tail", style.BLACK), "--"),
+    "empirical_tail": (style.Look("empirical tail", style.BLUE, "o"), "-"),
+    "predictive_error_refit": (style.Look("predictive error, refitted", style.GREEN, "D"), "-"),
+    "predictive_error_known": (
+        style.Look(r"predictive error, $\beta$ known", style.PURPLE, "v"),
+        ":",
+    ),
 }
 
 
 def draw(profiles: pd.DataFrame, fits: pd.DataFrame, designs: Mapping[str, Spectrum]) -> Figure:
     """Draw one row per design: errors on the left, the fit on the right."""
-    figure, axes = new_figure(len(designs), 2, height=1.9 * len(designs) + 0.5, sharex=True)
+    figure, axes = style.new_figure(len(designs), 2, height=1.9 * len(designs) + 0.5, sharex=True)
     last = profiles["dimension"].max()
     for (left, right), (design, law) in zip(axes, designs.items(), strict=True):
         rows = profiles[profiles["design"] == design]
@@ -45,8 +36,8 @@ def draw(profiles: pd.DataFrame, fits: pd.DataFrame, designs: Mapping[str, Spect
         draw_fit(right, rows, fits[fits["design"] == design], last)
         for axis in (left, right):
             axis.set(xscale="log", yscale="log", title=spectrum_label(law))
-            plain_log_ticks(axis.xaxis)
-            plain_log_ticks(axis.yaxis)
+            style.plain_log_ticks(axis.xaxis)
+            style.plain_log_ticks(axis.yaxis)
         left.set_ylabel("error")
     for axis in axes[-1]:
         axis.set_xlabel("dimension $d$")
@@ -64,19 +55,21 @@ def draw(profiles: pd.DataFrame, fits: pd.DataFrame, designs: Mapping[str, Spect
 def draw_errors(axis: Axes, rows: pd.DataFrame, last: int) -> None:
     """Draw the tails, which end at zero and so before the last dimension, and the errors."""
     for column, (look, linestyle) in CURVES.items():
-        summary = mean_and_band(rows, "dimension", column)
+        summary = style.mean_and_band(rows, "dimension", column)
         if column.endswith("tail"):
             summary = summary[summary.index < last]
-        draw_curve(axis, summary, look, linestyle=linestyle)
+        style.draw_curve(axis, summary, look, linestyle=linestyle)
 
 
 def draw_fit(axis: Axes, rows: pd.DataFrame, fits: pd.DataFrame, last: int) -> None:
     """Draw the empirical tail beside a/d with the mean coefficient."""
-    summary = mean_and_band(rows, "dimension", "empirical_tail")
-    draw_curve(axis, summary[summary.index < last], CURVES["empirical_tail"][0])
+    summary = style.mean_and_band(rows, "dimension", "empirical_tail")
+    style.draw_curve(axis, summary[summary.index < last], CURVES["empirical_tail"][0])
     dimensions = np.arange(1, last)
     coefficient, r_squared = fits["coefficient"].mean(), fits["r_squared"].mean()
-    axis.plot(dimensions, coefficient / dimensions, color=VERMILLION, label=r"fitted $\hat a/d$")
+    axis.plot(
+        dimensions, coefficient / dimensions, color=style.VERMILLION, label=r"fitted $\hat a/d$"
+    )
     axis.text(
         0.04,
         0.06,
@@ -92,7 +85,7 @@ if __name__ == "__main__":
             read_tables(snakemake.input.profiles, PROFILES),
             read_tables(snakemake.input.fits, FITS),
         )
-        save_figure(
+        style.save_figure(
             draw(*tables, Exp1Designs.model_validate(snakemake.params.cell).designs),
             **snakemake.output,
         )

@@ -4,47 +4,36 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp2 import PROFILES
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BAND_WORDS,
-    BLACK,
-    BLUE,
-    ORANGE,
-    Look,
-    dimension_ticks,
-    draw_curve,
-    mean_and_band,
-    new_figure,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_tables
 
 EXACT = {
-    "approximation": Look("approximation", BLUE, "o"),
-    "estimation": Look("estimation", ORANGE, "s"),
-    "total": Look("total", BLACK, "D"),
+    "approximation": style.Look("approximation", style.BLUE, "o"),
+    "estimation": style.Look("estimation", style.ORANGE, "s"),
+    "total": style.Look("total", style.BLACK, "D"),
 }
 LITERAL = {
-    "literal_approximation": Look(r"$\|U - U_d\|^2$ (literal)", BLUE),
-    "literal_estimation": Look(r"$\|U_d - \hat U_d\|^2$ (literal)", ORANGE),
+    "literal_approximation": style.Look(r"$\|U - U_d\|^2$ (literal)", style.BLUE),
+    "literal_estimation": style.Look(r"$\|U_d - \hat U_d\|^2$ (literal)", style.ORANGE),
 }
 
 
 def draw(profiles: pd.DataFrame) -> Figure:
     """Draw one panel per sample size: the exact split, and the literal one lighter."""
     sizes = sorted(profiles["observations"].unique())
-    figure, axes = new_figure(1, len(sizes), height=2.9)
+    figure, axes = style.new_figure(1, len(sizes), height=2.9)
     for axis, n in zip(axes[0], sizes, strict=True):
         rows = profiles[profiles["observations"] == n]
         for column, look in LITERAL.items():
-            summary = mean_and_band(rows, "dimension", column)
-            draw_curve(axis, summary, look, band=False, linestyle=":", alpha=0.8)
+            summary = style.mean_and_band(rows, "dimension", column)
+            style.draw_curve(axis, summary, look, band=False, linestyle=":", alpha=0.8)
         for column, look in EXACT.items():
-            draw_curve(axis, mean_and_band(rows, "dimension", column), look)
-        best = mean_and_band(rows, "dimension", "total")["mean"].idxmin()
+            style.draw_curve(axis, style.mean_and_band(rows, "dimension", column), look)
+        best = style.mean_and_band(rows, "dimension", "total")["mean"].idxmin()
         axis.set(title=f"$n$ = {n:,}, least total at $d = {best}$", xlabel="dimension $d$")
         axis.set_ylim(bottom=0)
-        dimension_ticks(axis, profiles["dimension"].max())
+        style.dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("squared Frobenius norm")
     handles, labels = axes[0, 0].get_legend_handles_labels()
     order = [2, 3, 4, 0, 1]
@@ -53,7 +42,7 @@ def draw(profiles: pd.DataFrame) -> Figure:
         [labels[i] for i in order],
         loc="outside lower center",
         ncols=5,
-        title=BAND_WORDS,
+        title=style.BAND_WORDS,
         columnspacing=1.0,
     )
     return figure
@@ -62,4 +51,4 @@ def draw(profiles: pd.DataFrame) -> Figure:
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.profiles, PROFILES)
-        save_figure(draw(table), **snakemake.output)
+        style.save_figure(draw(table), **snakemake.output)

@@ -5,18 +5,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from embedalloc.study.exp2 import PROFILES
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BAND_WORDS,
-    BLUE,
-    VERMILLION,
-    Look,
-    draw_curve,
-    mean_and_band,
-    new_figure,
-    plain_log_ticks,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_tables
 
 
@@ -27,10 +17,10 @@ def draw(profiles: pd.DataFrame) -> Figure:
     mean_curve = profiles.groupby(["observations", "dimension"])["test_mse"].mean()
     of_mean = mean_curve.groupby("observations").idxmin().map(lambda key: key[1])
 
-    figure, axes = new_figure(width=4.4, height=2.9)
+    figure, axes = style.new_figure(width=4.4, height=2.9)
     axis = axes[0, 0]
-    look = Look("mean over replications of the best $d$", BLUE, "o")
-    draw_curve(axis, mean_and_band(best, "observations", "dimension"), look)
+    look = style.Look("mean over replications of the best $d$", style.BLUE, "o")
+    style.draw_curve(axis, style.mean_and_band(best, "observations", "dimension"), look)
     axis.plot(
         of_mean.index,
         of_mean,
@@ -38,19 +28,19 @@ def draw(profiles: pd.DataFrame) -> Figure:
         marker="_",
         markersize=11,
         markeredgewidth=1.6,
-        color=VERMILLION,
+        color=style.VERMILLION,
         label="best $d$ for the mean test MSE",
     )
     axis.set(xscale="log", xlabel="training sample size $n$", ylabel="optimal dimension")
     axis.set_ylim(bottom=0)
-    plain_log_ticks(axis.xaxis, of_mean.index)
+    style.plain_log_ticks(axis.xaxis, of_mean.index)
     axis.tick_params(axis="x", labelrotation=45)
     axis.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.legend(loc="upper left", title=BAND_WORDS, alignment="left")
+    axis.legend(loc="upper left", title=style.BAND_WORDS, alignment="left")
     return figure
 
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.profiles, PROFILES)
-        save_figure(draw(table), **snakemake.output)
+        style.save_figure(draw(table), **snakemake.output)

@@ -7,13 +7,8 @@ from matplotlib.lines import Line2D
 
 from embedalloc.study.exp3 import PERFORMANCE
 from embedalloc.study.exp3_looks import ALLOCATION_RULES, EXP3_WORDS, PREDICTORS
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    draw_curve,
-    mean_and_band,
-    new_figure,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_tables
 
 
@@ -21,7 +16,7 @@ def draw(performance: pd.DataFrame, budgets: list[int], cardinalities: list[int]
     """Draw mean dimensions; rivals floored as solid and with the leftover spent as dotted lines."""
     rows = performance[performance["budget"].isin(budgets)]
     dimensions = pd.DataFrame(np.stack(rows["dimensions"]), index=rows.index)
-    figure, axes = new_figure(1, len(ALLOCATION_RULES), height=2.7, sharey=True)
+    figure, axes = style.new_figure(1, len(ALLOCATION_RULES), height=2.7, sharey=True)
     for axis, (rule, look) in zip(axes[0], ALLOCATION_RULES.items(), strict=True):
         for leftover, linestyle in (("floored", "-"), ("spent", ":")):
             chosen = (rows["allocation_rule"] == rule) & (rows["leftover"] == leftover)
@@ -31,8 +26,8 @@ def draw(performance: pd.DataFrame, budgets: list[int], cardinalities: list[int]
             line = "-" if rule == "proposed" else linestyle
             for j, predictor in enumerate(PREDICTORS[: len(cardinalities)]):
                 values = rows[chosen].assign(dimension=dimensions[chosen][j])
-                summary = mean_and_band(values, "budget", "dimension")
-                draw_curve(axis, summary, predictor, linestyle=line, band=line == "-")
+                summary = style.mean_and_band(values, "budget", "dimension")
+                style.draw_curve(axis, summary, predictor, linestyle=line, band=line == "-")
         axis.set(title=look.label, xlabel="budget $B$")
         axis.set_ylim(bottom=0)
     axes[0, 0].set_ylabel("dimension $d_j$")
@@ -50,4 +45,4 @@ if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.performance, PERFORMANCE)
         params = snakemake.params
-        save_figure(draw(table, params.budgets, params.cardinalities), **snakemake.output)
+        style.save_figure(draw(table, params.budgets, params.cardinalities), **snakemake.output)

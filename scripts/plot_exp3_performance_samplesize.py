@@ -5,18 +5,14 @@ from matplotlib.figure import Figure
 
 from embedalloc.study.exp3 import PERFORMANCE
 from embedalloc.study.exp3_looks import draw_rule_comparison
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    new_figure,
-    plain_log_ticks,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_tables
 
 
 def draw(performance: pd.DataFrame, budget: int, response_noise: float) -> Figure:
     """Draw the risk of every rule, rivals floored and with the leftover spent."""
-    figure, axes = new_figure(width=5.4, height=3.4)
+    figure, axes = style.new_figure(width=5.4, height=3.4)
     axis = axes[0, 0]
     rows = performance[performance["budget"] == budget]
     draw_rule_comparison(axis, rows, "observations", response_noise**2)
@@ -26,7 +22,7 @@ def draw(performance: pd.DataFrame, budget: int, response_noise: float) -> Figur
         ylabel="out-of-sample MSE",
         title=f"$B$ = {budget:,}",
     )
-    plain_log_ticks(axis.xaxis, rows["observations"].unique())
+    style.plain_log_ticks(axis.xaxis, rows["observations"].unique())
     return figure
 
 
@@ -34,4 +30,4 @@ if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.performance, PERFORMANCE)
         params = snakemake.params
-        save_figure(draw(table, params.budget, params.response_noise), **snakemake.output)
+        style.save_figure(draw(table, params.budget, params.response_noise), **snakemake.output)

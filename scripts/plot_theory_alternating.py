@@ -6,22 +6,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from embedalloc.study.theory.theorem1 import LOSSES, PATHS, RUNS, ZERO_START
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    VERMILLION,
-    Look,
-    new_figure,
-    plain_log_ticks,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_table
 
 SCHEMES = {
-    "plain": (Look("the paper's scheme", BLUE), "-"),
-    "accelerated": (Look("accelerated: intercept and scale move too", VERMILLION), "--"),
+    "plain": (style.Look("the paper's scheme", style.BLUE), "-"),
+    "accelerated": (
+        style.Look("accelerated: intercept and scale move too", style.VERMILLION),
+        "--",
+    ),
 }
 ROWS = {"excess": "objective − best value", "gradient_norm": "norm of the gradient"}
 #: Differences of objectives below this are rounding.
@@ -30,7 +24,7 @@ ROUNDING = 1e-15
 
 def draw(paths: pd.DataFrame, runs: pd.DataFrame, tolerance: float) -> Figure:
     """Draw one line per start: losses side by side, objective above gradient."""
-    figure, axes = new_figure(2, 2, height=4.3, sharex="col")
+    figure, axes = style.new_figure(2, 2, height=4.3, sharex="col")
     for column, loss in enumerate(LOSSES):
         last = paths.loc[paths["loss"] == loss, "round"].max()
         for row, (quantity, label) in enumerate(ROWS.items()):
@@ -38,12 +32,12 @@ def draw(paths: pd.DataFrame, runs: pd.DataFrame, tolerance: float) -> Figure:
             draw_paths(axis, paths[paths["loss"] == loss], quantity)
             axis.set(xscale="log", yscale="log", xlim=(0.8, 1.3 * last))
             axis.set_ylabel(label if column == 0 else "")
-            plain_log_ticks(axis.xaxis, [10**k for k in range(7)])
+            style.plain_log_ticks(axis.xaxis, [10**k for k in range(7)])
         mine = runs[runs["loss"] == loss]
         draw_saddle(axes[0, column], mine)
         axes[0, column].set_ylim(bottom=ROUNDING / 3)
         axes[0, column].set_title(f"{loss} loss: {rounds_words(mine)}")
-        axes[1, column].axhline(tolerance, color=GREY, linewidth=1.0, linestyle="--")
+        axes[1, column].axhline(tolerance, color=style.GREY, linewidth=1.0, linestyle="--")
         axes[1, column].set_xlabel("rounds")
     figure.legend(handles=legend_lines(tolerance), loc="outside lower center", ncols=2)
     return figure
@@ -65,7 +59,7 @@ def draw_saddle(axis: Axes, runs: pd.DataFrame) -> None:
     """Draw the value at which tables of zeros stay for ever."""
     stuck = runs.loc[runs["start"] == ZERO_START, "excess"].max()
     if stuck > ROUNDING:
-        axis.axhline(stuck, color=BLACK, linestyle=":", linewidth=1.3)
+        axis.axhline(stuck, color=style.BLACK, linestyle=":", linewidth=1.3)
 
 
 def rounds_words(runs: pd.DataFrame) -> str:
@@ -90,9 +84,13 @@ def legend_lines(tolerance: float) -> list[Line2D]:
     return [
         *lines,
         Line2D(
-            [], [], color=BLACK, linestyle=":", label="tables of zeros: stationary, not a minimum"
+            [],
+            [],
+            color=style.BLACK,
+            linestyle=":",
+            label="tables of zeros: stationary, not a minimum",
         ),
-        Line2D([], [], color=GREY, linestyle="--", label=f"tolerance ${power}$"),
+        Line2D([], [], color=style.GREY, linestyle="--", label=f"tolerance ${power}$"),
     ]
 
 
@@ -102,4 +100,4 @@ if __name__ == "__main__":
             read_table(snakemake.input.paths, PATHS),
             read_table(snakemake.input.runs, RUNS),
         )
-        save_figure(draw(*tables, snakemake.params.tolerance), **snakemake.output)
+        style.save_figure(draw(*tables, snakemake.params.tolerance), **snakemake.output)

@@ -6,31 +6,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from embedalloc.study.theory.proposition2 import ERRORS
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BAND_WORDS,
-    BLACK,
-    BLUE,
-    ORANGE,
-    SKY,
-    VERMILLION,
-    Look,
-    dimension_ticks,
-    draw_curve,
-    mean_and_band,
-    new_figure,
-    plain_log_ticks,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_table
 
 CURVES = {
-    "bound": (Look(r"the paper's bound: tail of $U$", VERMILLION), "-"),
-    "weighted_bound": (Look(r"$\sqrt{\max\pi}$ × tail of $U$", ORANGE), "--"),
-    "truncated": (Look(r"$U$ truncated to rank $d$", SKY, "s"), "-"),
-    "exact": (Look(r"exact: tail of diag$(\sqrt{\pi})\,U$", BLACK), ":"),
+    "bound": (style.Look(r"the paper's bound: tail of $U$", style.VERMILLION), "-"),
+    "weighted_bound": (style.Look(r"$\sqrt{\max\pi}$ × tail of $U$", style.ORANGE), "--"),
+    "truncated": (style.Look(r"$U$ truncated to rank $d$", style.SKY, "s"), "-"),
+    "exact": (style.Look(r"exact: tail of diag$(\sqrt{\pi})\,U$", style.BLACK), ":"),
 }
-RATIOS = {"balanced": Look("balanced", BLUE, "o"), "imbalanced": Look("imbalanced", BLACK, "^")}
+RATIOS = {
+    "balanced": style.Look("balanced", style.BLUE, "o"),
+    "imbalanced": style.Look("imbalanced", style.BLACK, "^"),
+}
 TITLES = {
     "balanced": r"balanced: $\pi_c = 1/N$",
     "imbalanced": r"imbalanced: $\pi$ ~ Dirichlet",
@@ -42,12 +31,12 @@ def draw(errors: pd.DataFrame) -> Figure:
     last = errors["dimension"].max()
     # At d = r every error is zero, which a log scale cannot show.
     rows = errors[(errors["dimension"] >= 1) & (errors["dimension"] < last)]
-    figure, axes = new_figure(1, 3, height=2.7)
+    figure, axes = style.new_figure(1, 3, height=2.7)
     for axis, (balance, title) in zip(axes[0], TITLES.items(), strict=False):
         for column, (look, linestyle) in CURVES.items():
-            summary = mean_and_band(rows[rows["balance"] == balance], "dimension", column)
+            summary = style.mean_and_band(rows[rows["balance"] == balance], "dimension", column)
             width = 2.0 if column == "exact" else 1.2
-            draw_curve(axis, summary, look, linestyle=linestyle, linewidth=width)
+            style.draw_curve(axis, summary, look, linestyle=linestyle, linewidth=width)
         axis.set(title=title, yscale="log")
     low = min(axis.get_ylim()[0] for axis in axes[0, :2])
     high = max(axis.get_ylim()[1] for axis in axes[0, :2])
@@ -60,9 +49,9 @@ def draw(errors: pd.DataFrame) -> Figure:
     draw_ratio(axes[0, 2], rows)
     for axis in axes[0]:
         axis.set_xlabel("dimension $d$")
-        dimension_ticks(axis, last)
+        style.dimension_ticks(axis, last)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, title=BAND_WORDS)
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, title=style.BAND_WORDS)
     return figure
 
 
@@ -71,11 +60,11 @@ def draw_ratio(axis: Axes, rows: pd.DataFrame) -> None:
     for balance, look in RATIOS.items():
         mine = rows[rows["balance"] == balance]
         ratio = mine.assign(ratio=mine["bound"] / mine["exact"])
-        draw_curve(axis, mean_and_band(ratio, "dimension", "ratio"), look)
+        style.draw_curve(axis, style.mean_and_band(ratio, "dimension", "ratio"), look)
     constant = (rows["bound"] / rows["exact"])[rows["balance"] == "balanced"].mean()
     axis.set(title="bound over exact value", yscale="log", ylabel="ratio")
     axis.set_ylim(bottom=min(5.0, float(np.floor(constant))))
-    plain_log_ticks(axis.yaxis)
+    style.plain_log_ticks(axis.yaxis)
     axis.text(
         0.97, 0.04, rf"balanced: $\sqrt{{N}} = {constant:.3g}$", transform=axis.transAxes,
         ha="right", fontsize=7,
@@ -86,4 +75,4 @@ def draw_ratio(axis: Axes, rows: pd.DataFrame) -> None:
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_table(snakemake.input.errors, ERRORS)
-        save_figure(draw(table), **snakemake.output)
+        style.save_figure(draw(table), **snakemake.output)

@@ -9,22 +9,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from embedalloc.study.theory.theorem2 import GAPS, SCALING, mean_gaps
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BLACK,
-    BLUE,
-    GREEN,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    new_figure,
-    plain_log_ticks,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_table
 
 #: From few dimensions to many; a smaller mark lies on a larger one.
-COLORS, MARKERS, SIZES = (SKY, BLUE, PURPLE, BLACK), ("o", "s", "D", "^"), (7.0, 5.5, 4.0, 2.5)
+COLORS, MARKERS, SIZES = (
+    (style.SKY, style.BLUE, style.PURPLE, style.BLACK),
+    ("o", "s", "D", "^"),
+    (7.0, 5.5, 4.0, 2.5),
+)
 NAMES = {"squared": "squared loss", "bounded": "bounded loss"}
 
 
@@ -32,7 +26,7 @@ def draw(gaps: pd.DataFrame, scaling: pd.DataFrame) -> Figure:
     """Draw mean gaps over the bound's variable on the left, over free effects on the right."""
     means = mean_gaps(gaps)
     looks = looks_by_dimension(sorted(means["dimension"].unique()))
-    figure, axes = new_figure(len(NAMES), 2, height=5.2, sharey="row")
+    figure, axes = style.new_figure(len(NAMES), 2, height=5.2, sharey="row")
     for (left, right), (loss, name) in zip(axes, NAMES.items(), strict=True):
         mine = means[means["loss"] == loss]
         fit = scaling[scaling["loss"] == loss].iloc[0]
@@ -41,8 +35,8 @@ def draw(gaps: pd.DataFrame, scaling: pd.DataFrame) -> Figure:
         left.set_ylabel(f"mean gap, {name}")
         for axis in (left, right):
             axis.set(xscale="log", yscale="log")
-            plain_log_ticks(axis.xaxis)
-            plain_log_ticks(axis.yaxis)
+            style.plain_log_ticks(axis.xaxis)
+            style.plain_log_ticks(axis.yaxis)
         right.text(0.04, 0.93, exponents(fit), transform=right.transAxes, va="top", fontsize=7)
     axes[-1, 0].set_xlabel(r"$\sqrt{\sum N_j d_j\,/\,n}$")
     axes[-1, 1].set_xlabel(r"first-order law, $\propto (\sum N_j - m + 1)\,/\,n$")
@@ -74,8 +68,8 @@ def draw_bound(axis: Axes, means: pd.DataFrame, fit: Any, looks: dict[int, dict[
     x = np.sqrt(means["parameters"] / means["observations"]).to_numpy()
     draw_points(axis, x, means, looks)
     ends = np.array([x.min(), x.max()])
-    axis.plot(ends, fit["constant"] * ends, color=VERMILLION)
-    axis.plot(ends, fit["envelope"] * ends, color=VERMILLION, linestyle="--")
+    axis.plot(ends, fit["constant"] * ends, color=style.VERMILLION)
+    axis.plot(ends, fit["envelope"] * ends, color=style.VERMILLION, linestyle="--")
     axis.text(
         0.04,
         0.93,
@@ -91,7 +85,7 @@ def draw_law(axis: Axes, means: pd.DataFrame, looks: dict[int, dict[str, Any]]) 
     x = means["expected"].to_numpy()
     draw_points(axis, x, means, looks)
     ends = np.array([x.min(), x.max()])
-    axis.plot(ends, ends, color=GREEN)
+    axis.plot(ends, ends, color=style.GREEN)
 
 
 def exponents(fit: Any) -> str:
@@ -119,9 +113,11 @@ def legend_lines(looks: dict[int, dict[str, Any]]) -> list[Line2D]:
     ]
     return [
         *marks,
-        Line2D([], [], color=VERMILLION, label="fitted $C$"),
-        Line2D([], [], color=VERMILLION, linestyle="--", label="smallest $C$ above all points"),
-        Line2D([], [], color=GREEN, label="first-order law"),
+        Line2D([], [], color=style.VERMILLION, label="fitted $C$"),
+        Line2D(
+            [], [], color=style.VERMILLION, linestyle="--", label="smallest $C$ above all points"
+        ),
+        Line2D([], [], color=style.GREEN, label="first-order law"),
     ]
 
 
@@ -131,4 +127,4 @@ if __name__ == "__main__":
             read_table(snakemake.input.gaps, GAPS),
             read_table(snakemake.input.scaling, SCALING),
         )
-        save_figure(draw(*tables), **snakemake.output)
+        style.save_figure(draw(*tables), **snakemake.output)

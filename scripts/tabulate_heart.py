@@ -4,19 +4,11 @@ import json
 
 import pandas as pd
 
+from embedalloc.study.heart import table1_text
 from embedalloc.study.heart.metrics import SCORES
 from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS
 from embedalloc.study.heart.paired import mean_table, paired_table, rows_judged
 from embedalloc.study.heart.table1 import PAIRED, TABLE, TIMES
-from embedalloc.study.heart.table1_text import (
-    Printed,
-    as_latex,
-    as_markdown,
-    paired_notes,
-    print_means,
-    print_pairs,
-    table_notes,
-)
 from embedalloc.study.workflow.files import whole_file
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import Contract, read_table, read_tables, write_table
@@ -28,13 +20,15 @@ def write_text(path: str, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
-def write_formats(stem: str, frame: pd.DataFrame, contract: Contract, printed: Printed) -> None:
+def write_formats(
+    stem: str, frame: pd.DataFrame, contract: Contract, printed: table1_text.Printed
+) -> None:
     """Write a table for programs (parquet, CSV) and for readers (Markdown, LaTeX)."""
     settings, seed = snakemake.params.settings, snakemake.params.seed
     write_table(f"{stem}.parquet", frame, contract, settings=settings, seed=seed)
     write_text(f"{stem}.csv", frame.to_csv(index=False))
-    write_text(f"{stem}.md", as_markdown(printed))
-    write_text(f"{stem}.tex", as_latex(printed))
+    write_text(f"{stem}.md", table1_text.as_markdown(printed))
+    write_text(f"{stem}.tex", table1_text.as_latex(printed))
 
 
 if __name__ == "__main__":
@@ -44,16 +38,18 @@ if __name__ == "__main__":
         means = mean_table(scores, read_table(snakemake.input.times, TIMES))
         pairs = paired_table(scores, **rows_judged(splits))
         notes = {
-            "table": table_notes(
+            "table": table1_text.table_notes(
                 splits,
                 read_tables(snakemake.input.folds, FOLDS),
                 read_tables(snakemake.input.coefficients, COEFFICIENTS),
                 budgets=snakemake.params.settings["budgets"],
                 restarts=snakemake.params.settings["restarts"],
             ),
-            "paired": paired_notes(splits),
+            "paired": table1_text.paired_notes(splits),
         }
         stem = snakemake.output.notes.removesuffix("_notes.json")
-        write_formats(stem, means, TABLE, print_means(means, notes["table"]))
-        write_formats(f"{stem}_paired", pairs, PAIRED, print_pairs(pairs, notes["paired"]))
+        write_formats(stem, means, TABLE, table1_text.print_means(means, notes["table"]))
+        write_formats(
+            f"{stem}_paired", pairs, PAIRED, table1_text.print_pairs(pairs, notes["paired"])
+        )
         write_text(snakemake.output.notes, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")

@@ -6,15 +6,10 @@ from typing import Any
 import yaml
 
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS
+from embedalloc.study.multiverse import summary
 from embedalloc.study.multiverse.regret import REGRET
 from embedalloc.study.multiverse.regret_table import describe_regret
 from embedalloc.study.multiverse.runs import DRAWN_REGRET
-from embedalloc.study.multiverse.summary import (
-    EFFECTS,
-    SHARES,
-    describe_multiverse,
-    print_shares,
-)
 from embedalloc.study.page.provenance import describe_run
 from embedalloc.study.page.render import read_pictures, render_page
 from embedalloc.study.workflow.files import write_text
@@ -25,7 +20,7 @@ from embedalloc.study.workflow.tables import read_table, read_tables
 def main(source: Any, params: Any, project: Path) -> str:
     """Return the page from files by name, as in rule `write_multiverse`; see `describe_run`."""
     judged = read_table(source.claims, CLAIMS).drop_duplicates("claim").set_index("claim")
-    shares = read_table(source.shares, SHARES)
+    shares = read_table(source.shares, summary.SHARES)
     listed = yaml.safe_load(Path(source.listed).read_text(encoding="utf-8"))
     return render_page(
         source.template,
@@ -34,9 +29,9 @@ def main(source: Any, params: Any, project: Path) -> str:
         "settings of everything that the paper leaves open.",
         sections=SECTIONS,
         claims=judged.loc[shares["claim"]].reset_index().to_dict("records"),
-        shares=print_shares(shares),
+        shares=summary.print_shares(shares),
         pictures=read_pictures(listed, source.figures, source.captions, sections=["multiverse"]),
-        multiverse=describe_multiverse(shares, read_table(source.effects, EFFECTS)),
+        multiverse=summary.describe_multiverse(shares, read_table(source.effects, summary.EFFECTS)),
         regret=describe_regret(
             read_tables(source.regret, REGRET),
             read_tables(source.draws, DRAWN_REGRET),

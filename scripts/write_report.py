@@ -8,16 +8,9 @@ import yaml
 
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS, count_verdicts
 from embedalloc.study.heart.table1 import PAIRED, TABLE
+from embedalloc.study.page import report
 from embedalloc.study.page.provenance import describe_run, digest_files, read_timings
 from embedalloc.study.page.render import read_pictures, render_page
-from embedalloc.study.page.report import (
-    count_paired,
-    find_places,
-    group_readings,
-    summarise,
-    tabulate_everything,
-    tabulate_paper,
-)
 from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table
@@ -38,7 +31,7 @@ def main(source: Any, params: Any, project: Path) -> str:
     pictures = read_pictures(
         read_yaml(source.listed), source.figures, source.captions, sections=SECTIONS
     )
-    anchors = find_places(pictures)
+    anchors = report.find_places(pictures)
     judged = read_table(source.claims, CLAIMS)
     table = read_table(source.table1, TABLE)
     counts = count_verdicts(judged)
@@ -47,14 +40,14 @@ def main(source: Any, params: Any, project: Path) -> str:
         **describe_run(source.citation, params, project),
         sections=SECTIONS,
         verdicts=VERDICTS,
-        summary=summarise(counts),
+        summary=report.summarise(counts),
         counts=counts,
-        claims=group_readings(judged, anchors),
+        claims=report.group_readings(judged, anchors),
         anchors=anchors,
         pictures=pictures,
-        compact=tabulate_paper(table),
-        full=tabulate_everything(table),
-        paired=count_paired(read_table(source.paired, PAIRED)),
+        compact=report.tabulate_paper(table),
+        full=report.tabulate_everything(table),
+        paired=report.count_paired(read_table(source.paired, PAIRED)),
         notes=read_json(source.notes),
         audit=read_json(source.audit),
         choices=read_yaml(source.choices),

@@ -5,6 +5,14 @@
 
 from embedalloc.study.settings.exp1 import Exp1Designs
 
+EXP1_PROFILES, EXP1_FITS = (
+    expand(path, design=SETTINGS.exp1.designs, part=SETTINGS.exp1.parts)
+    for path in (
+        "results/exp1/{design}/profiles{part}.parquet",
+        "results/exp1/{design}/fits{part}.parquet",
+    )
+)
+
 
 rule simulate_exp1:
     """Simulate one spectral design of Experiment 1."""
@@ -27,11 +35,7 @@ rule simulate_exp1:
 rule plot_exp1_main:
     """Figure exp1_main: approximation error over d for the three spectral designs."""
     input:
-        profiles=expand(
-            "results/exp1/{design}/profiles{part}.parquet",
-            design=SETTINGS.exp1.designs,
-            part=SETTINGS.exp1.parts,
-        ),
+        profiles=EXP1_PROFILES,
     output:
         pdf=report(
             "figures/exp1_main.pdf",
@@ -55,11 +59,7 @@ rule plot_exp1_main:
 rule plot_exp1_gap:
     """Figure exp1_gap: empirical tail minus population error over d."""
     input:
-        profiles=expand(
-            "results/exp1/{design}/profiles{part}.parquet",
-            design=SETTINGS.exp1.designs,
-            part=SETTINGS.exp1.parts,
-        ),
+        profiles=EXP1_PROFILES,
     output:
         pdf=report(
             "figures/exp1_gap.pdf",
@@ -83,16 +83,8 @@ rule plot_exp1_gap:
 rule plot_exp1_loglog:
     """Figure exp1_loglog: tails and predictive error on log axes, and the fit of a/d."""
     input:
-        profiles=expand(
-            "results/exp1/{design}/profiles{part}.parquet",
-            design=SETTINGS.exp1.designs,
-            part=SETTINGS.exp1.parts,
-        ),
-        fits=expand(
-            "results/exp1/{design}/fits{part}.parquet",
-            design=SETTINGS.exp1.designs,
-            part=SETTINGS.exp1.parts,
-        ),
+        profiles=EXP1_PROFILES,
+        fits=EXP1_FITS,
     output:
         pdf=report(
             "figures/exp1_loglog.pdf",

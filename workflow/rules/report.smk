@@ -46,14 +46,8 @@ rule write_report:
             ),
             "results/timings/prepare_heart.tsv",
             "results/timings/compile_heart.tsv",
-            *expand(
-                "results/timings/train_heart/{block}.tsv",
-                block=SETTINGS.heart.blocks,
-            ),
-            *expand(
-                "results/timings/select_heart/{block}.tsv",
-                block=SETTINGS.heart.fold_blocks,
-            ),
+            *expand("results/timings/train_heart/{block}.tsv", block=BLOCKS),
+            *expand("results/timings/select_heart/{block}.tsv", block=FOLD_BLOCKS),
             "results/timings/score_heart.tsv",
             "results/timings/time_heart.tsv",
             "results/timings/tabulate_heart.tsv",
