@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from embedalloc.study.theory.theorem2 import GAPS, SCALING, mean_gaps
+from embedalloc.study.theory.theorem2 import GAPS, SCALING, average_gaps
 from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table
@@ -24,7 +24,7 @@ NAMES = {"squared": "squared loss", "bounded": "bounded loss"}
 
 def draw(gaps: pd.DataFrame, scaling: pd.DataFrame) -> Figure:
     """Draw mean gaps over the bound's variable on the left, over free effects on the right."""
-    means = mean_gaps(gaps)
+    means = average_gaps(gaps)
     looks = looks_by_dimension(sorted(means["dimension"].unique()))
     figure, axes = style.new_figure(len(NAMES), 2, height=5.2, sharey="row")
     for (left, right), (loss, name) in zip(axes, NAMES.items(), strict=True):

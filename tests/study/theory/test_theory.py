@@ -128,7 +128,7 @@ def generalisation():
 
 def test_gaps_follow_categories_over_rows_and_not_the_dimension(generalisation):
     gaps, scaling = generalisation
-    means = theory_generalisation.mean_gaps(gaps)
+    means = theory_generalisation.average_gaps(gaps)
     by = ["loss", "categories", "observations"]
     spread = means.groupby(by)["gap"].agg(lambda gap: np.ptp(gap) / gap.mean())
     assert (spread < 1e-3).all()
@@ -148,7 +148,7 @@ def test_gaps_follow_categories_over_rows_and_not_the_dimension(generalisation):
 def test_a_cell_does_not_depend_on_the_rest_of_the_grid(generalisation):
     gaps, _ = generalisation
     settings = cell("generalisation", dimensions=[3]).settings
-    rows = theory_generalisation.gap_rows(settings, SEED, 8, 800, 5)
+    rows = theory_generalisation.measure_data_set(settings, SEED, 8, 800, 5)
     place = {"cardinality": 8, "observations": 800, "dimension": 3, "replication": 5}
     same = gaps[(gaps[list(place)] == list(place.values())).all(axis=1)]
     assert same["gap"].tolist() == [row["gap"] for row in rows]
@@ -171,7 +171,10 @@ def test_mean_gaps_agree_with_least_squares_on_dummy_variables():
         train = (truth + noise - design(codes) @ solution) ** 2 - noise**2
         gaps.append(test.mean() - train.mean())
     settings = cell("generalisation", dimensions=[2]).settings
-    ours = [theory_generalisation.gap_rows(settings, SEED, 6, 300, r)[0]["gap"] for r in range(100)]
+    ours = [
+        theory_generalisation.measure_data_set(settings, SEED, 6, 300, r)[0]["gap"]
+        for r in range(100)
+    ]
     error = np.sqrt(np.var(gaps) / len(gaps) + np.var(ours) / len(ours))
     assert abs(np.mean(gaps) - np.mean(ours)) < 4 * error
     assert np.mean(ours) == pytest.approx(2 * 11 / 300, rel=0.15)
