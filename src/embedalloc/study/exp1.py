@@ -112,14 +112,17 @@ def error_profiles(
     norm = (spectrum**2).sum()
     reconstruction = norm + np.cumsum(eigenvalues - 2.0 * cross, axis=-1)
     # NOTE[PAPER] exp1-error: both readings of the approximation error are kept.
-    truth = draw.latent @ (draw.right @ response_weights(len(spectrum)))[..., None]
+    beta = (draw.right @ response_weights(len(spectrum)))[..., None]
+    truth = (draw.latent @ beta)[..., 0]
     scores = draw.means @ vectors
+    # What the rank-d means predict with the true beta.
+    known = np.cumsum(scores * (vectors.mT @ beta).mT, axis=-1)
     return {
         "population_tail": np.broadcast_to(spectral_tails(spectrum)[1:], eigenvalues.shape),
         "empirical_tail": spectral_tails(np.sqrt(eigenvalues))[..., 1:],
         "reconstruction_error": np.sqrt(np.maximum(reconstruction, 0.0)),
-        "predictive_error_refit": _refit_errors(draw, scores, truth[..., 0], response_errors),
-        "predictive_error_known": _known_errors(draw, scores, vectors, truth[..., 0]),
+        "predictive_error_refit": _refit_errors(draw, scores, truth, response_errors),
+        "predictive_error_known": _root_risk(draw.probabilities, truth, known),
     }
 
 
@@ -141,13 +144,6 @@ def _refit_errors(
     slopes = basis.mT @ (root_counts[..., 0] * (response - intercept))[..., None]
     fitted = intercept[..., None] + np.cumsum(basis / root_counts * slopes.mT, axis=-1)
     return _root_risk(draw.probabilities, truth, fitted)
-
-
-def _known_errors(draw: LatentDraw, scores: Floats, vectors: Floats, truth: Floats) -> Floats:
-    """Return root excess risks of predicting with the true beta and the rank-d means."""
-    weights = response_weights(vectors.shape[-1])
-    slopes = vectors.mT @ (draw.right @ weights)[..., None]
-    return _root_risk(draw.probabilities, truth, np.cumsum(scores * slopes.mT, axis=-1))
 
 
 def _root_risk(probabilities: Floats, truth: Floats, fitted: Floats) -> Floats:

@@ -96,6 +96,7 @@ def _simulate_some(
     # Equal allocations are evaluated once.
     different = [sorted(set(choices.values())) for choices in chosen]
     evaluated = evaluate(drawn, different, settings.ridge)
+    sizes = settings.cardinalities
     rows = [
         {
             "observations": observations,
@@ -104,7 +105,7 @@ def _simulate_some(
             "allocation_rule": rule,
             "leftover": leftover,
             "dimensions": dimensions,
-            "cost": sum(map(mul, settings.cardinalities, dimensions)),
+            "cost": sum(map(mul, sizes, dimensions)),
             **errors[dimensions],
         }
         for replication, choices, errors in zip(replications, chosen, evaluated, strict=True)
@@ -175,7 +176,7 @@ def evaluate(
     """Return the errors of read-outs that see only the leading d_j features of each predictor.
 
     For each replication with its own allocations, by allocation: the expected squared error
-    (risk), and what it were if beta were known.
+    (risk), and what it would be if beta were known.
     """
     used = [_selected(one, allocations) for one, allocations in zip(drawn, chosen, strict=True)]
     weights = _readout_weights(drawn, used, ridge)

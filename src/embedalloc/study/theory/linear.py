@@ -32,7 +32,7 @@ class Parameters:
     tables
         ``U_j``, shape (N_j, d_j), one row per category. No column switches the predictor off.
     weights
-        ``w_j``, the read-out weights of each table, shape (d_j,).
+        ``w_j``, the read-out weights of each table, shape (d_j,), in the order of the tables.
     numeric_weights
         ``w_z``, the read-out weights of the numeric covariates, shape (p,).
     intercept
