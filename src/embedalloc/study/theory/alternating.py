@@ -71,8 +71,8 @@ def initial_parameters(
 ) -> Parameters:
     """Return Gaussian tables with zero weights: a start from which Theorem 1's scheme can move.
 
-    Tables of zeros would be no start: with them the weights stay zero, and with zero weights the
-    tables stay zero, which is a stationary point but seldom a minimum.
+    Tables of zeros, of scale 0, are none: with them the weights stay zero, and with zero weights
+    the tables stay zero, which is a stationary point but seldom a minimum.
     """
     # NOTE[PAPER] alternating-start: the theorem says nothing of the starting point.
     tables = {k: scale * rng.standard_normal((n, dimensions[k])) for k, n in cardinalities.items()}
