@@ -197,10 +197,9 @@ def expected_gap(
 
 
 def average_gaps(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean gap of every point of the grid and its standard error."""
+    """Return the mean gap of every point of the grid."""
     by = ["loss", "categories", "parameters", "dimension", "observations", "expected"]
-    grouped = frame.groupby(by, sort=True)["gap"]
-    return grouped.agg(gap="mean", error="sem").reset_index()
+    return frame.groupby(by)["gap"].mean().reset_index()
 
 
 def fit_scaling(frame: pd.DataFrame) -> pd.DataFrame:
