@@ -40,7 +40,5 @@ def draw(profiles: pd.DataFrame, designs: Mapping[str, Spectrum]) -> Figure:
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.profiles, PROFILES)
-        style.save_figure(
-            draw(table, Exp1Designs.model_validate(snakemake.params.cell).designs),
-            **snakemake.output,
-        )
+        designs = Exp1Designs.model_validate(snakemake.params.cell).designs
+        style.save_figure(draw(table, designs), **snakemake.output)

@@ -41,14 +41,8 @@ def draw(profiles: pd.DataFrame, fits: pd.DataFrame, designs: Mapping[str, Spect
         left.set_ylabel("error")
     for axis in axes[-1]:
         axis.set_xlabel("dimension $d$")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    fit_handles, fit_labels = axes[0, 1].get_legend_handles_labels()
-    figure.legend(
-        [*handles, *fit_handles[1:]],
-        [*labels, *fit_labels[1:]],
-        loc="outside lower center",
-        ncols=3,
-    )
+    errors, fit = (axis.get_legend_handles_labels()[0] for axis in axes[0])
+    figure.legend(handles=[*errors, *fit[1:]], loc="outside lower center", ncols=3)
     return figure
 
 
@@ -70,22 +64,13 @@ def draw_fit(axis: Axes, rows: pd.DataFrame, fits: pd.DataFrame, last: int) -> N
     axis.plot(
         dimensions, coefficient / dimensions, color=style.VERMILLION, label=r"fitted $\hat a/d$"
     )
-    axis.text(
-        0.04,
-        0.06,
-        rf"$\hat a = {coefficient:.1f}$, $R^2 = {r_squared:.2f}$",
-        transform=axis.transAxes,
-        fontsize=7,
-    )
+    words = rf"$\hat a = {coefficient:.1f}$, $R^2 = {r_squared:.2f}$"
+    style.write_note(axis, 0.04, 0.06, words)
 
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        tables = (
-            read_tables(snakemake.input.profiles, PROFILES),
-            read_tables(snakemake.input.fits, FITS),
-        )
-        style.save_figure(
-            draw(*tables, Exp1Designs.model_validate(snakemake.params.cell).designs),
-            **snakemake.output,
-        )
+        profiles = read_tables(snakemake.input.profiles, PROFILES)
+        fits = read_tables(snakemake.input.fits, FITS)
+        designs = Exp1Designs.model_validate(snakemake.params.cell).designs
+        style.save_figure(draw(profiles, fits, designs), **snakemake.output)

@@ -9,49 +9,39 @@ from embedalloc.study.exp1 import PROFILES
 from embedalloc.study.exp1_looks import spectrum_label
 from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.settings.exp1 import Exp1Designs
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BAND_WORDS,
-    BLACK,
-    BLUE,
-    ORANGE,
-    Look,
-    dimension_ticks,
-    draw_curve,
-    legend_below,
-    mean_and_band,
-    new_figure,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_tables
 
 CURVES = {
-    "reconstruction_error": (Look(r"$\|U - \hat U_d\|_F$ (second reading)", ORANGE), 0.6),
-    "population_tail": (Look("population tail", BLACK), 1.0),
-    "empirical_tail": (Look("empirical tail", BLUE, "o"), 1.0),
+    "reconstruction_error": (
+        style.Look(r"$\|U - \hat U_d\|_F$ (second reading)", style.ORANGE),
+        0.6,
+        "-",
+    ),
+    "population_tail": (style.Look("population tail", style.BLACK), 1.0, "--"),
+    "empirical_tail": (style.Look("empirical tail", style.BLUE, "o"), 1.0, "-"),
 }
 
 
 def draw(profiles: pd.DataFrame, designs: Mapping[str, Spectrum]) -> Figure:
     """Draw one panel per design."""
-    figure, axes = new_figure(1, len(designs), height=2.5)
+    figure, axes = style.new_figure(1, len(designs), height=2.5)
     for axis, (design, law) in zip(axes[0], designs.items(), strict=True):
         rows = profiles[profiles["design"] == design]
-        for column, (look, alpha) in CURVES.items():
-            style = {"alpha": alpha, "linestyle": "--" if column == "population_tail" else "-"}
-            draw_curve(axis, mean_and_band(rows, "dimension", column), look, **style)
+        for column, (look, alpha, linestyle) in CURVES.items():
+            summary = style.mean_and_band(rows, "dimension", column)
+            style.draw_curve(axis, summary, look, alpha=alpha, linestyle=linestyle)
         axis.set(title=spectrum_label(law), xlabel="dimension $d$")
         axis.set_ylim(bottom=0)
-        dimension_ticks(axis, profiles["dimension"].max())
+        style.dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("error (Frobenius norm)")
-    legend_below(figure, axes[0, 0], columns=3, title=BAND_WORDS)
+    style.legend_below(figure, axes[0, 0], columns=3, title=style.BAND_WORDS)
     return figure
 
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
         table = read_tables(snakemake.input.profiles, PROFILES)
-        save_figure(
-            draw(table, Exp1Designs.model_validate(snakemake.params.cell).designs),
-            **snakemake.output,
-        )
+        designs = Exp1Designs.model_validate(snakemake.params.cell).designs
+        style.save_figure(draw(table, designs), **snakemake.output)

@@ -35,11 +35,9 @@ def draw(profiles: pd.DataFrame) -> Figure:
         axis.set_ylim(bottom=0)
         style.dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("squared Frobenius norm")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    order = [2, 3, 4, 0, 1]
+    handles, _ = axes[0, 0].get_legend_handles_labels()
     figure.legend(
-        [handles[i] for i in order],
-        [labels[i] for i in order],
+        handles=[*handles[len(LITERAL) :], *handles[: len(LITERAL)]],
         loc="outside lower center",
         ncols=5,
         title=style.BAND_WORDS,

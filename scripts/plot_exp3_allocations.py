@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from embedalloc.study.exp3 import PERFORMANCE
 from embedalloc.study.exp3_looks import ALLOCATION_RULES, EXP3_WORDS, PREDICTORS
@@ -32,11 +31,11 @@ def draw(performance: pd.DataFrame, budgets: list[int], cardinalities: list[int]
         axis.set_ylim(bottom=0)
     axes[0, 0].set_ylabel("dimension $d_j$")
     handles = [
-        Line2D([], [], color=p.color, marker=p.marker, label=f"predictor {j}, $N = {n}$")
+        style.legend_line(f"predictor {j}, $N = {n}$", p.color, marker=p.marker)
         for j, (p, n) in enumerate(zip(PREDICTORS, cardinalities, strict=False), start=1)
     ]
-    handles.append(Line2D([], [], color="black", label="floored (proposed: spent)"))
-    handles.append(Line2D([], [], color="black", linestyle=":", label="leftover spent"))
+    handles.append(style.legend_line("floored (proposed: spent)", style.BLACK))
+    handles.append(style.legend_line("leftover spent", style.BLACK, ":"))
     figure.legend(handles=handles, loc="outside lower center", ncols=3, title=EXP3_WORDS)
     return figure
 

@@ -1,38 +1,32 @@
 """Draw figure theory_allocation: closed form, integer projection and optimum of Theorem 3."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from embedalloc.study.exp3_looks import ALLOCATION_RULES
 from embedalloc.study.settings.common import Predictor
 from embedalloc.study.theory.theorem3 import BUDGETS, INSTANCES, OPTIMAL
+from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.style import (
-    BLACK,
-    BLUE,
-    GREY,
-    PURPLE,
-    SKY,
-    Look,
-    new_figure,
-    plain_log_ticks,
-    save_figure,
-)
 from embedalloc.study.workflow.tables import read_table
 
 PROPOSED = ALLOCATION_RULES["proposed"]
 SOLUTIONS = {
-    "closed_form": (Look("closed form (Theorem 3), real and without cap", PURPLE), "--"),
-    "projection": (Look("integer projection (Algorithm 1)", PROPOSED.color), "-"),
-    "optimum": (Look("exact integer optimum", BLACK), "-"),
+    "closed_form": (
+        style.Look("closed form (Theorem 3), real and without cap", style.PURPLE),
+        "--",
+    ),
+    "projection": (style.Look("integer projection (Algorithm 1)", PROPOSED.color), "-"),
+    "optimum": (style.Look("exact integer optimum", style.BLACK), "-"),
 }
 #: Lower end of the axis of gaps, in percent; what lies below is named in words.
 LOWEST = -16.0
-COUNTS = (("o", SKY), ("s", BLUE), ("D", PURPLE), ("^", BLACK))
+COUNTS = (("o", style.SKY), ("s", style.BLUE), ("D", style.PURPLE), ("^", style.BLACK))
 
 
 def draw(
@@ -42,7 +36,7 @@ def draw(
     budgets: list[int],
 ) -> Figure:
     """Draw dimensions above; surrogate gaps and the share of optimal instances below."""
-    figure, _ = new_figure(1, 1, height=4.9)
+    figure, _ = style.new_figure(1, 1, height=4.9)
     figure.clear()
     count = len(predictors)
     grid = figure.add_gridspec(2, 2 * count)
@@ -54,16 +48,11 @@ def draw(
     wide = min(-(-4 * count // 3), 2 * count - 1)
     draw_gaps(figure.add_subplot(grid[1, :wide]), solved[solved["predictor"] == 1], budgets)
     draw_shares(figure.add_subplot(grid[1, wide:]), instances)
-    handles = [
-        Line2D([], [], color=look.color, linestyle=linestyle, label=look.label)
-        for look, linestyle in SOLUTIONS.values()
-    ]
+    handles = [style.legend_line(look.label, look.color, line) for look, line in SOLUTIONS.values()]
     handles += [
-        Line2D(
-            [], [], color=PURPLE, linestyle=":", label=r"real optimum within $1 \leq d_j \leq r_j$"
-        ),
-        Line2D([], [], color=GREY, linestyle=":", label="cap $r_j$"),
-        Line2D([], [], color=BLUE, marker="o", linestyle="", label="budgets of Experiment 3"),
+        style.legend_line(r"real optimum within $1 \leq d_j \leq r_j$", style.PURPLE, ":"),
+        style.legend_line("cap $r_j$", style.GREY, ":"),
+        style.legend_line("budgets of Experiment 3", style.BLUE, "", marker="o"),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
@@ -73,32 +62,32 @@ def draw_dimensions(axis: Axes, rows: pd.DataFrame, predictor: Predictor) -> Non
     """Draw one predictor's dimension over the budget; only the closed form may pass its rank."""
     for solution, (look, linestyle) in SOLUTIONS.items():
         mine = rows[rows["solution"] == solution]
-        style = "default" if solution == "closed_form" else "steps-post"
+        steps = "default" if solution == "closed_form" else "steps-post"
         # A wide pale line under a thin one: both are seen where they agree.
         width, alpha = (2.6, 0.5) if solution == "projection" else (0.9, 1.0)
         axis.plot(
             mine["budget"], mine["dimension"], color=look.color, linestyle=linestyle,
-            drawstyle=style, linewidth=width, alpha=alpha,
+            drawstyle=steps, linewidth=width, alpha=alpha,
         )  # fmt: skip
     top = rows["dimension"].max()
     if top > predictor.latent_rank:
-        axis.axhline(predictor.latent_rank, color=GREY, linestyle=":")
+        axis.axhline(predictor.latent_rank, color=style.GREY, linestyle=":")
     axis.set_ylim(0, 1.05 * top)
     axis.set_xlabel("budget $B$")
-    thousands(axis)
+    write_thousands(axis)
 
 
 def draw_gaps(axis: Axes, rows: pd.DataFrame, budgets: list[int]) -> None:
     """Draw how far each solution's Σ a/d is from the optimum, in percent."""
+    gaps = rows.pivot(index="budget", columns="solution", values="gap") * 100
     for solution, (look, linestyle) in SOLUTIONS.items():
-        mine = rows[rows["solution"] == solution].set_index("budget")["gap"] * 100
-        style = "default" if solution == "closed_form" else "steps-post"
-        axis.plot(mine.index, mine, color=look.color, linestyle=linestyle, drawstyle=style)
-    within = rows[rows["solution"] == "projection"].set_index("budget")["bound_gap"] * 100
-    axis.plot(within.index, within, color=PURPLE, linestyle=":")
-    mine = rows[rows["solution"] == "projection"].set_index("budget")["gap"] * 100
+        steps = "default" if solution == "closed_form" else "steps-post"
+        axis.plot(gaps[solution], color=look.color, linestyle=linestyle, drawstyle=steps)
+    within = rows.drop_duplicates("budget").set_index("budget")["bound_gap"] * 100
+    axis.plot(within, color=style.PURPLE, linestyle=":")
+    mine, real = gaps["projection"], gaps["closed_form"]
     chosen = mine.reindex(sorted(budgets)).dropna()
-    axis.plot(chosen.index, chosen, color=PROPOSED.color, marker="o", linestyle="")
+    axis.plot(chosen, color=PROPOSED.color, marker="o", linestyle="")
     worst = mine.idxmax()
     axis.set(
         xlabel="budget $B$",
@@ -107,24 +96,17 @@ def draw_gaps(axis: Axes, rows: pd.DataFrame, budgets: list[int]) -> None:
         f"worst {mine[worst]:.0f} % at $B$ = {worst:,}",
         ylim=(LOWEST, max(5.0, 1.12 * float(mine.max()))),
     )
-    thousands(axis)
-    real = rows[rows["solution"] == "closed_form"].set_index("budget")["gap"] * 100
+    write_thousands(axis)
     if real.min() < LOWEST:
-        axis.text(
-            0.12,
-            0.03,
-            f"closed form down to {real.min():.0f} % at $B$ = {real.idxmin():,}".replace("-", "−"),
-            transform=axis.transAxes,
-            fontsize=7,
-        )
+        words = f"closed form down to {real.min():.0f} % at $B$ = {real.idxmin():,}"
+        style.write_note(axis, 0.12, 0.03, words.replace("-", "−"))
 
 
 def draw_shares(axis: Axes, instances: pd.DataFrame) -> None:
     """Draw the share of random instances in which the integer projection is optimal."""
     shares = instances.groupby(["predictors", "budget_ratio"])["optimal"].mean() * 100
-    for (marker, color), (m, share) in zip(
-        COUNTS * 9, shares.groupby(level="predictors"), strict=False
-    ):
+    by_count = shares.groupby(level="predictors")
+    for (marker, color), (m, share) in zip(itertools.cycle(COUNTS), by_count, strict=False):
         ratios = share.index.get_level_values("budget_ratio")
         axis.plot(ratios, share, color=color, marker=marker)
         axis.text(ratios[0] / 1.2, share.iloc[0], f"$m$ = {m}", va="center", ha="right", fontsize=7)
@@ -136,21 +118,19 @@ def draw_shares(axis: Axes, instances: pd.DataFrame) -> None:
         title="random instances",
         ylim=(0, 104),
     )
-    plain_log_ticks(axis.xaxis, ratios)
+    style.plain_log_ticks(axis.xaxis, ratios)
     axis.set_xlim(left=ratios[0] / 4)
 
 
-def thousands(axis: Axes) -> None:
+def write_thousands(axis: Axes) -> None:
     """Write budgets with a comma, as elsewhere."""
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        tables = (
-            read_table(snakemake.input.budgets, BUDGETS),
-            read_table(snakemake.input.instances, INSTANCES),
-        )
+        solved = read_table(snakemake.input.budgets, BUDGETS)
+        instances = read_table(snakemake.input.instances, INSTANCES)
         predictors = [Predictor.model_validate(each) for each in snakemake.params.predictors]
-        figure = draw(*tables, predictors, snakemake.params.budgets)
-        save_figure(figure, **snakemake.output)
+        figure = draw(solved, instances, predictors, snakemake.params.budgets)
+        style.save_figure(figure, **snakemake.output)

@@ -3,7 +3,6 @@
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from embedalloc.study.theory.theorem1 import LOSSES, PATHS, RUNS, ZERO_START
 from embedalloc.study.workflow import style
@@ -39,7 +38,12 @@ def draw(paths: pd.DataFrame, runs: pd.DataFrame, tolerance: float) -> Figure:
         axes[0, column].set_title(f"{loss} loss: {rounds_words(mine)}")
         axes[1, column].axhline(tolerance, color=style.GREY, linewidth=1.0, linestyle="--")
         axes[1, column].set_xlabel("rounds")
-    figure.legend(handles=legend_lines(tolerance), loc="outside lower center", ncols=2)
+    handles = [style.legend_line(look.label, look.color, line) for look, line in SCHEMES.values()]
+    handles += [
+        style.legend_line("tables of zeros: stationary, not a minimum", style.BLACK, ":"),
+        style.legend_line(f"tolerance ${power_of_ten(tolerance)}$", style.GREY, "--"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -73,31 +77,14 @@ def rounds_words(runs: pd.DataFrame) -> str:
     return f"{words[0]} rounds, {words[1]} accelerated"
 
 
-def legend_lines(tolerance: float) -> list[Line2D]:
-    """Return the legend's lines: schemes, saddle and tolerance."""
-    digit, exponent = f"{tolerance:.0e}".split("e")
-    power = ("" if digit == "1" else rf"{digit} \cdot ") + f"10^{{{int(exponent)}}}"
-    lines = [
-        Line2D([], [], color=look.color, linestyle=linestyle, label=look.label)
-        for look, linestyle in SCHEMES.values()
-    ]
-    return [
-        *lines,
-        Line2D(
-            [],
-            [],
-            color=style.BLACK,
-            linestyle=":",
-            label="tables of zeros: stationary, not a minimum",
-        ),
-        Line2D([], [], color=style.GREY, linestyle="--", label=f"tolerance ${power}$"),
-    ]
+def power_of_ten(value: float) -> str:
+    """Return a small number as a formula, with one digit."""
+    digit, exponent = f"{value:.0e}".split("e")
+    return ("" if digit == "1" else rf"{digit} \cdot ") + f"10^{{{int(exponent)}}}"
 
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        tables = (
-            read_table(snakemake.input.paths, PATHS),
-            read_table(snakemake.input.runs, RUNS),
-        )
-        style.save_figure(draw(*tables, snakemake.params.tolerance), **snakemake.output)
+        paths = read_table(snakemake.input.paths, PATHS)
+        runs = read_table(snakemake.input.runs, RUNS)
+        style.save_figure(draw(paths, runs, snakemake.params.tolerance), **snakemake.output)

@@ -16,13 +16,9 @@ CURVES = {
     "truncated": (style.Look(r"$U$ truncated to rank $d$", style.SKY, "s"), "-"),
     "exact": (style.Look(r"exact: tail of diag$(\sqrt{\pi})\,U$", style.BLACK), ":"),
 }
-RATIOS = {
-    "balanced": style.Look("balanced", style.BLUE, "o"),
-    "imbalanced": style.Look("imbalanced", style.BLACK, "^"),
-}
-TITLES = {
-    "balanced": r"balanced: $\pi_c = 1/N$",
-    "imbalanced": r"imbalanced: $\pi$ ~ Dirichlet",
+BALANCES = {
+    "balanced": (r"balanced: $\pi_c = 1/N$", style.Look("balanced", style.BLUE, "o")),
+    "imbalanced": (r"imbalanced: $\pi$ ~ Dirichlet", style.Look("imbalanced", style.BLACK, "^")),
 }
 
 
@@ -32,7 +28,7 @@ def draw(errors: pd.DataFrame) -> Figure:
     # At d = r every error is zero, which a log scale cannot show.
     rows = errors[(errors["dimension"] >= 1) & (errors["dimension"] < last)]
     figure, axes = style.new_figure(1, 3, height=2.7)
-    for axis, (balance, title) in zip(axes[0], TITLES.items(), strict=False):
+    for axis, (balance, (title, _)) in zip(axes[0], BALANCES.items(), strict=False):
         for column, (look, linestyle) in CURVES.items():
             summary = style.mean_and_band(rows[rows["balance"] == balance], "dimension", column)
             width = 2.0 if column == "exact" else 1.2
@@ -43,21 +39,18 @@ def draw(errors: pd.DataFrame) -> Figure:
     for axis in axes[0, :2]:
         axis.set_ylim(low, high)
         axis.set_ylabel("weighted error")
-    axes[0, 0].text(
-        0.05, 0.05, "all but the bound coincide", transform=axes[0, 0].transAxes, fontsize=7
-    )
+    style.write_note(axes[0, 0], 0.05, 0.05, "all but the bound coincide")
     draw_ratio(axes[0, 2], rows)
     for axis in axes[0]:
         axis.set_xlabel("dimension $d$")
         style.dimension_ticks(axis, last)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, title=style.BAND_WORDS)
+    style.legend_below(figure, axes[0, 0], columns=2, title=style.BAND_WORDS)
     return figure
 
 
 def draw_ratio(axis: Axes, rows: pd.DataFrame) -> None:
     """Draw bound over exact value; with equal probabilities it is √N at every d."""
-    for balance, look in RATIOS.items():
+    for balance, (_, look) in BALANCES.items():
         mine = rows[rows["balance"] == balance]
         ratio = mine.assign(ratio=mine["bound"] / mine["exact"])
         style.draw_curve(axis, style.mean_and_band(ratio, "dimension", "ratio"), look)
@@ -65,10 +58,7 @@ def draw_ratio(axis: Axes, rows: pd.DataFrame) -> None:
     axis.set(title="bound over exact value", yscale="log", ylabel="ratio")
     axis.set_ylim(bottom=min(5.0, float(np.floor(constant))))
     style.plain_log_ticks(axis.yaxis)
-    axis.text(
-        0.97, 0.04, rf"balanced: $\sqrt{{N}} = {constant:.3g}$", transform=axis.transAxes,
-        ha="right", fontsize=7,
-    )  # fmt: skip
+    style.write_note(axis, 0.97, 0.04, rf"balanced: $\sqrt{{N}} = {constant:.3g}$", ha="right")
     axis.legend(loc="upper left")
 
 

@@ -6,26 +6,28 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from embedalloc.study.theory.theorem2 import GAPS, SCALING, mean_gaps
+from embedalloc.study.theory.theorem2 import GAPS, SCALING, average_gaps
 from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table
 
+#: How each dimension is drawn.
+Marks = dict[int, dict[str, Any]]
 #: From few dimensions to many; a smaller mark lies on a larger one.
-COLORS, MARKERS, SIZES = (
-    (style.SKY, style.BLUE, style.PURPLE, style.BLACK),
-    ("o", "s", "D", "^"),
-    (7.0, 5.5, 4.0, 2.5),
+MARKS = (
+    {"color": style.SKY, "marker": "o", "markersize": 7.0},
+    {"color": style.BLUE, "marker": "s", "markersize": 5.5},
+    {"color": style.PURPLE, "marker": "D", "markersize": 4.0},
+    {"color": style.BLACK, "marker": "^", "markersize": 2.5},
 )
 NAMES = {"squared": "squared loss", "bounded": "bounded loss"}
 
 
 def draw(gaps: pd.DataFrame, scaling: pd.DataFrame) -> Figure:
     """Draw mean gaps over the bound's variable on the left, over free effects on the right."""
-    means = mean_gaps(gaps)
-    looks = looks_by_dimension(sorted(means["dimension"].unique()))
+    means = average_gaps(gaps)
+    looks = dict(zip(sorted(means["dimension"].unique()), MARKS, strict=False))
     figure, axes = style.new_figure(len(NAMES), 2, height=5.2, sharey="row")
     for (left, right), (loss, name) in zip(axes, NAMES.items(), strict=True):
         mine = means[means["loss"] == loss]
@@ -37,50 +39,40 @@ def draw(gaps: pd.DataFrame, scaling: pd.DataFrame) -> Figure:
             axis.set(xscale="log", yscale="log")
             style.plain_log_ticks(axis.xaxis)
             style.plain_log_ticks(axis.yaxis)
-        right.text(0.04, 0.93, exponents(fit), transform=right.transAxes, va="top", fontsize=7)
+        style.write_note(right, 0.04, 0.93, exponents(fit), va="top")
     axes[-1, 0].set_xlabel(r"$\sqrt{\sum N_j d_j\,/\,n}$")
     axes[-1, 1].set_xlabel(r"first-order law, $\propto (\sum N_j - m + 1)\,/\,n$")
     axes[0, 0].set_title("Theorem 2's form: points do not follow it")
     axes[0, 1].set_title("categories over $n$: all dimensions coincide")
-    figure.legend(
-        handles=legend_lines(looks), loc="outside lower center", ncols=4, title=looseness(scaling)
-    )
+    handles = [style.legend_line(f"$d_j$ = {d}", linestyle="", **look) for d, look in looks.items()]
+    handles += [
+        style.legend_line("fitted $C$", style.VERMILLION),
+        style.legend_line("smallest $C$ above all points", style.VERMILLION, "--"),
+        style.legend_line("first-order law", style.GREEN),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=4, title=looseness(scaling))
     return figure
 
 
-def looks_by_dimension(dimensions: list[int]) -> dict[int, dict[str, Any]]:
-    """Return colour, marker and size for each dimension."""
-    return {
-        d: {"color": COLORS[i % 4], "marker": MARKERS[i % 4], "markersize": SIZES[i % 4]}
-        for i, d in enumerate(dimensions)
-    }
-
-
-def draw_points(axis: Axes, x: Any, means: pd.DataFrame, looks: dict[int, dict[str, Any]]) -> None:
+def draw_points(axis: Axes, x: Any, means: pd.DataFrame, looks: Marks) -> None:
     """Draw one mark per point of the grid."""
     for d, look in looks.items():
         chosen = (means["dimension"] == d).to_numpy()
         axis.plot(x[chosen], means["gap"].to_numpy()[chosen], linestyle="", **look)
 
 
-def draw_bound(axis: Axes, means: pd.DataFrame, fit: Any, looks: dict[int, dict[str, Any]]) -> None:
+def draw_bound(axis: Axes, means: pd.DataFrame, fit: Any, looks: Marks) -> None:
     """Draw gaps over the bound's variable, with the fitted and the smallest valid multiple."""
     x = np.sqrt(means["parameters"] / means["observations"]).to_numpy()
     draw_points(axis, x, means, looks)
     ends = np.array([x.min(), x.max()])
     axis.plot(ends, fit["constant"] * ends, color=style.VERMILLION)
     axis.plot(ends, fit["envelope"] * ends, color=style.VERMILLION, linestyle="--")
-    axis.text(
-        0.04,
-        0.93,
-        f"fitted $C$ = {fit['constant']:.2g}, above all points {fit['envelope']:.2g}",
-        transform=axis.transAxes,
-        va="top",
-        fontsize=7,
-    )
+    words = f"fitted $C$ = {fit['constant']:.2g}, above all points {fit['envelope']:.2g}"
+    style.write_note(axis, 0.04, 0.93, words, va="top")
 
 
-def draw_law(axis: Axes, means: pd.DataFrame, looks: dict[int, dict[str, Any]]) -> None:
+def draw_law(axis: Axes, means: pd.DataFrame, looks: Marks) -> None:
     """Draw gaps over the first-order law, which is the diagonal."""
     x = means["expected"].to_numpy()
     draw_points(axis, x, means, looks)
@@ -106,25 +98,8 @@ def looseness(scaling: pd.DataFrame) -> str:
     )
 
 
-def legend_lines(looks: dict[int, dict[str, Any]]) -> list[Line2D]:
-    """Return the legend's entries: dimensions and lines."""
-    marks = [
-        Line2D([], [], linestyle="", label=f"$d_j$ = {d}", **look) for d, look in looks.items()
-    ]
-    return [
-        *marks,
-        Line2D([], [], color=style.VERMILLION, label="fitted $C$"),
-        Line2D(
-            [], [], color=style.VERMILLION, linestyle="--", label="smallest $C$ above all points"
-        ),
-        Line2D([], [], color=style.GREEN, label="first-order law"),
-    ]
-
-
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        tables = (
-            read_table(snakemake.input.gaps, GAPS),
-            read_table(snakemake.input.scaling, SCALING),
-        )
-        style.save_figure(draw(*tables), **snakemake.output)
+        gaps = read_table(snakemake.input.gaps, GAPS)
+        scaling = read_table(snakemake.input.scaling, SCALING)
+        style.save_figure(draw(gaps, scaling), **snakemake.output)

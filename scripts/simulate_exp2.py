@@ -2,11 +2,7 @@
 
 from embedalloc.study.exp2 import PROFILES, simulate
 from embedalloc.study.settings.exp2 import Exp2Cell
-from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.tables import write_table
+from embedalloc.study.workflow.simulation import simulate_cell
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
-        cell = Exp2Cell.model_validate(snakemake.params.cell)
-        about = {"settings": cell.plain(), "seed": cell.seed}
-        write_table(snakemake.output.profiles, simulate(cell), PROFILES, **about)
+    simulate_cell(snakemake, Exp2Cell, simulate, profiles=PROFILES)

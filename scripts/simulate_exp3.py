@@ -2,12 +2,7 @@
 
 from embedalloc.study.exp3 import PERFORMANCE, simulate
 from embedalloc.study.settings.exp3 import Exp3Cell
-from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.tables import write_table
+from embedalloc.study.workflow.simulation import simulate_cell
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
-        cell = Exp3Cell.model_validate(snakemake.params.cell)
-        frame = simulate(cell)
-        path = snakemake.output.performance
-        write_table(path, frame, PERFORMANCE, settings=cell.plain(), seed=cell.seed)
+    simulate_cell(snakemake, Exp3Cell, simulate, performance=PERFORMANCE)

@@ -2,16 +2,7 @@
 
 from embedalloc.study.multiverse.regret import REGRET, simulate
 from embedalloc.study.settings.exp3 import Exp3Cell
-from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.tables import write_table
+from embedalloc.study.workflow.simulation import simulate_cell
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
-        cell = Exp3Cell.model_validate(snakemake.params.cell)
-        write_table(
-            snakemake.output.regret,
-            simulate(cell),
-            REGRET,
-            settings=cell.plain(),
-            seed=cell.seed,
-        )
+    simulate_cell(snakemake, Exp3Cell, simulate, regret=REGRET)

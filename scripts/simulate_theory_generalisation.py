@@ -3,13 +3,7 @@
 from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.theory import Generalisation
 from embedalloc.study.theory.theorem2 import GAPS, SCALING, simulate
-from embedalloc.study.workflow.job import job
-from embedalloc.study.workflow.tables import write_table
+from embedalloc.study.workflow.simulation import simulate_cell
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
-        cell = Cell[Generalisation].model_validate(snakemake.params.cell)
-        gaps, scaling = simulate(cell)
-        about = {"settings": cell.plain(), "seed": cell.seed}
-        write_table(snakemake.output.gaps, gaps, GAPS, **about)
-        write_table(snakemake.output.scaling, scaling, SCALING, **about)
+    simulate_cell(snakemake, Cell[Generalisation], simulate, gaps=GAPS, scaling=SCALING)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from embedalloc.arrays import Floats
 from embedalloc.study.theory.alternating import initial_parameters
 from embedalloc.study.theory.linear import Loss, Parameters, Penalties, Sample
 
@@ -44,4 +45,14 @@ def random_case(
 
 def random_point(case: Case, seed: int) -> Parameters:
     size = case.start.flatten().size
-    return case.start.with_vector(np.random.default_rng(seed).standard_normal(size))
+    return with_vector(case.start, np.random.default_rng(seed).standard_normal(size))
+
+
+def with_vector(p: Parameters, vector: Floats) -> Parameters:
+    """Parameters of the same shapes with the values of a `flatten` vector."""
+    shapes = [table.shape for table in p.tables.values()]
+    sizes = [a * b for a, b in shapes] + [b for _, b in shapes] + [p.numeric_weights.size, 1]
+    parts = np.split(vector, np.cumsum(sizes)[:-1])
+    tables = {k: parts[i].reshape(shapes[i]) for i, k in enumerate(p.tables)}
+    weights = {k: parts[len(shapes) + i] for i, k in enumerate(p.tables)}
+    return Parameters(tables, weights, parts[-2], float(parts[-1][0]))

@@ -4,25 +4,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats
-from embedalloc.study.theory.approximation import approximation_errors
 from embedalloc.study.theory.linear import (
     Codes,
     Loss,
     Parameters,
     Penalties,
     Sample,
-    check_same_names,
-    finite_array,
     loss_values,
 )
+from embedalloc.study.theory.proposition2 import approximation_errors
 
 
 @dataclass(frozen=True, eq=False)
 class ApproximationError:
-    """The three values of `ApproximationErrors` at one d, and a table that attains the first."""
+    """Three values of `approximation_errors` at one d, and a table that attains the first."""
 
     exact: float
     weighted_bound: float
@@ -30,9 +28,7 @@ class ApproximationError:
     minimiser: Floats
 
 
-def approximation_error(
-    table: ArrayLike, probabilities: ArrayLike, dimension: int
-) -> ApproximationError:
+def approximation_error(table: Floats, probabilities: Floats, dimension: int) -> ApproximationError:
     """Return the errors of Proposition 2 at one dimension, with a table that attains the exact one.
 
     With P the projector on the leading right singular vectors of ``diag(√π) U``, the minimiser
@@ -40,14 +36,14 @@ def approximation_error(
     gets the natural value and does not raise the rank. Beyond full rank nothing is left to gain.
     """
     errors = approximation_errors(table, probabilities)
-    u, pi = np.asarray(table), np.asarray(probabilities)
-    d = min(dimension, *u.shape)
-    right = np.linalg.svd(np.sqrt(pi)[:, None] * u, full_matrices=False)[2][:d]
+    d = min(dimension, *table.shape)
+    weighted = np.sqrt(probabilities)[:, None] * table
+    right = np.linalg.svd(weighted, full_matrices=False)[2][:d]
     return ApproximationError(
-        exact=float(errors.exact[d]),
-        weighted_bound=float(errors.weighted_bound[d]),
-        bound=float(errors.bound[d]),
-        minimiser=np.asarray((u @ right.T) @ right, dtype=np.float64),
+        exact=float(errors["exact"][d]),
+        weighted_bound=float(errors["weighted_bound"][d]),
+        bound=float(errors["bound"][d]),
+        minimiser=(table @ right.T) @ right,
     )
 
 
@@ -90,34 +86,32 @@ def rademacher_complexity(
     The supremum is exact, the mean is over random signs. The dimension is not an argument because
     the supremum does not depend on it.
     """
-    inputs = Sample.of_inputs(codes, numeric)
-    n = inputs.target.size
+    n = next(iter(codes.values())).size
+    z = np.zeros((n, 0)) if numeric is None else numeric
     total = 0.0
     for _ in range(draws):
         signs = 2.0 / n * rng.choice([-1.0, 1.0], size=n)
-        square = float(np.sum((inputs.numeric.T @ signs) ** 2))
-        for name, values in inputs.codes.items():
+        square = float(np.sum((z.T @ signs) ** 2))
+        for name, values in codes.items():
             square += bounds.tables[name] ** 2 * float(np.sum(np.bincount(values, signs) ** 2))
         total += bounds.weights * float(np.sqrt(square)) + bounds.intercept * abs(signs.sum())
     return total / draws
 
 
 def cheapest_factors(
-    effect: ArrayLike, dimension: int, weight_penalty: float, table_penalty: float
+    effect: Floats, dimension: int, weight_penalty: float, table_penalty: float
 ) -> tuple[Floats, Floats]:
     """Return the table and weights with product `effect` and the least joint ridge penalty.
 
     The penalty is ``2 √(weight_penalty · table_penalty) ||effect||`` for every dimension.
     """
-    t = finite_array(effect, "effect", 1)
-    Penalties(weight_penalty, {"effect": table_penalty})  # for its check
     if dimension < 1:
         raise ValueError(f"dimension is {dimension}; a non-zero effect needs at least 1")
-    length = float(np.linalg.norm(t))
-    weights, table = np.zeros(dimension), np.zeros((t.size, dimension))
+    length = float(np.linalg.norm(effect))
+    weights, table = np.zeros(dimension), np.zeros((effect.size, dimension))
     if length > 0:
         weights[0] = np.sqrt(length) * (table_penalty / weight_penalty) ** 0.25
-        table[:, 0] = t / weights[0]
+        table[:, 0] = effect / weights[0]
     return table, weights
 
 
@@ -129,7 +123,6 @@ def convex_objective(
     That is the mean loss plus a group lasso: never above `linear.objective`, and equal
     to it at every stationary point.
     """
-    check_same_names(penalties.tables, p.tables, "table penalties")
     group = {k: 2.0 * float(np.sqrt(penalties.weights * v)) for k, v in penalties.tables.items()}
     score = p.predict(sample.codes, sample.numeric)
     value = float(np.mean(loss_values(loss, sample.target, score)))

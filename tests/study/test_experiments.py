@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 from embedalloc.spectra import spectral_tails
-from embedalloc.study import exp1, exp2, exp3, exp3_sample, latent
+from embedalloc.study import exp1, exp2, exp3, exp3_sample, latent, profiles
 from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.settings.exp2 import Exp2Cell, Exp2Model
 from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
@@ -158,13 +158,13 @@ def test_experiment_3_equals_the_literal_version(seed):
     ]
     categories = [rng.permutation(np.repeat(np.arange(len(d.counts)), d.counts)) for d in draws]
     sample = exp3_sample.Sample(draws, categories, 0.5 * rng.normal(size=60), 0.5)
-    drawn = exp3_sample.summarise(sample)
+    drawn = exp3_sample.summarise(sample, EXP3_SMALL)
     chosen = [(1, 1, 1), (2, 3, 1), (4, 5, 3), (1, 5, 2)]
-    found = exp3.evaluate(drawn, chosen, 1e-6)
-    for i, dimensions in enumerate(chosen):
+    (found,) = exp3.evaluate([drawn], [chosen], 1e-6)
+    for dimensions in chosen:
         by_formula = literal.exp3_errors_by_formula(sample, dimensions, 1e-6)
         for name, value in literal.exp3_errors(sample, dimensions, 1e-6).items():
-            assert found[name][i] == pytest.approx(value, abs=1e-9), (name, dimensions)
+            assert found[dimensions][name] == pytest.approx(value, abs=1e-9), (name, dimensions)
             assert by_formula[name] == pytest.approx(value, abs=1e-9), (name, dimensions)
     for tails, draw in zip(drawn.tails, draws, strict=True):
         expected = spectral_tails(np.linalg.svd(draw.means, compute_uv=False))
@@ -263,8 +263,8 @@ def test_experiment_3_risk_is_what_fresh_rows_show():
     for dimensions in [(1, 1, 1), (2, 3, 1)]:
         differences = []
         for sample, rng in zip(exp3_sample.draw_samples(EXP3_SMALL, 60, rngs), rngs, strict=True):
-            drawn = exp3_sample.summarised(sample, EXP3_SMALL)
-            (risk,) = exp3.evaluate(drawn, [dimensions], 1e-6)["risk"]
+            drawn = exp3_sample.summarise(sample, EXP3_SMALL)
+            risk = exp3.evaluate([drawn], [[dimensions]], 1e-6)[0][dimensions]["risk"]
             differences.append(literal.exp3_test_error(sample, dimensions, 1e-6, 40, rng) - risk)
         assert abs(np.mean(differences)) < 4.5 * np.std(differences) / np.sqrt(400)
 
@@ -325,9 +325,10 @@ def test_numbers_do_not_depend_on_stacks_or_parts(monkeypatch):
         exp2: CONFIG.exp2.cell(CONFIG.seed, 500, range(7)),
         exp3: CONFIG.exp3.cell(CONFIG.seed, 500, range(7)),
     }
-    for module, cell in cells.items():
-        whole = as_tables(module.simulate(cell))
-        monkeypatch.setattr(module, "STACK", 3)
+    wholes = [as_tables(module.simulate(cell)) for module, cell in cells.items()]
+    monkeypatch.setattr(profiles, "STACK", 3)
+    monkeypatch.setattr(exp3, "STACK", 3)
+    for whole, (module, cell) in zip(wholes, cells.items(), strict=True):
         split = [
             as_tables(module.simulate(changed(cell, first=a, last=b))) for a, b in [(0, 2), (2, 7)]
         ]

@@ -4,14 +4,13 @@ For every dimension at once, from one eigen-decomposition G = Û'Û = Q diag(λ)
 replication; nothing is refitted or rebuilt per dimension.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
-from embedalloc.spectra import FitMethod, fit_coefficient, goodness_of_fit, spectral_tails
-from embedalloc.streams import stream
+from embedalloc.spectra import fit_coefficient, goodness_of_fit, spectral_tails
 from embedalloc.study.latent import (
     LatentDraw,
     descending_eigh,
@@ -19,11 +18,9 @@ from embedalloc.study.latent import (
     response_weights,
     singular_value_law,
 )
+from embedalloc.study.profiles import simulate_profiles
 from embedalloc.study.settings.exp1 import Exp1Cell, Exp1Design
 from embedalloc.study.workflow.tables import Column, Contract
-
-#: Replications computed together: few enough for the cache; changes no number.
-STACK = 10
 
 _DESIGN = Column("text", "spectral design")
 _REPLICATION = Column("integer", "Monte Carlo replication", low=0)
@@ -56,19 +53,27 @@ FITS = Contract(
 
 def simulate(cell: Exp1Cell) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return profiles over d and fits for some replications of one design."""
-    settings, design, first, last = cell.settings, cell.design, cell.first, cell.last
+    settings = cell.settings
     spectrum = singular_value_law(settings.spectrum, settings.latent_rank)
-    stacks = []
-    for start in range(first, last, STACK):
-        replications = range(start, min(start + STACK, last))
-        rngs = [stream(cell.seed, "exp1", design, replication) for replication in replications]
-        stacks.append(error_profiles(*_draw(settings, spectrum, rngs), spectrum))
-    profile = {name: np.concatenate([stack[name] for stack in stacks]) for name in stacks[0]}
-    method = settings.coefficient_fit
-    return (
-        _profile_frame(profile, design, range(first, last)),
-        _fit_frame(profile["empirical_tail"], method, design, range(first, last)),
+    profiles = simulate_profiles(
+        cell,
+        "exp1",
+        ("design", cell.design),
+        lambda rngs: error_profiles(*_draw(settings, spectrum, rngs), spectrum),
     )
+    tails = profiles["empirical_tail"].to_numpy().reshape(-1, settings.latent_rank)
+    # The fit wants tails from d = 0 on and does not look at that first entry.
+    tails = np.pad(tails, ((0, 0), (1, 0)), mode="edge")
+    coefficient = fit_coefficient(tails, method=settings.coefficient_fit)
+    fits = pd.DataFrame(
+        {
+            "design": cell.design,
+            "replication": np.arange(cell.first, cell.last),
+            "coefficient": coefficient,
+            "r_squared": goodness_of_fit(tails, coefficient),
+        }
+    )
+    return profiles, fits
 
 
 def _draw(
@@ -107,14 +112,17 @@ def error_profiles(
     norm = (spectrum**2).sum()
     reconstruction = norm + np.cumsum(eigenvalues - 2.0 * cross, axis=-1)
     # NOTE[PAPER] exp1-error: both readings of the approximation error are kept.
-    truth = draw.latent @ (draw.right @ response_weights(len(spectrum)))[..., None]
+    beta = (draw.right @ response_weights(len(spectrum)))[..., None]
+    truth = (draw.latent @ beta)[..., 0]
     scores = draw.means @ vectors
+    # What the rank-d means predict with the true beta.
+    known = np.cumsum(scores * (vectors.mT @ beta).mT, axis=-1)
     return {
         "population_tail": np.broadcast_to(spectral_tails(spectrum)[1:], eigenvalues.shape),
         "empirical_tail": spectral_tails(np.sqrt(eigenvalues))[..., 1:],
         "reconstruction_error": np.sqrt(np.maximum(reconstruction, 0.0)),
-        "predictive_error_refit": _refit_errors(draw, scores, truth[..., 0], response_errors),
-        "predictive_error_known": _known_errors(draw, scores, vectors, truth[..., 0]),
+        "predictive_error_refit": _refit_errors(draw, scores, truth, response_errors),
+        "predictive_error_known": _root_risk(draw.probabilities, truth, known),
     }
 
 
@@ -138,42 +146,7 @@ def _refit_errors(
     return _root_risk(draw.probabilities, truth, fitted)
 
 
-def _known_errors(draw: LatentDraw, scores: Floats, vectors: Floats, truth: Floats) -> Floats:
-    """Return root excess risks of predicting with the true beta and the rank-d means."""
-    weights = response_weights(vectors.shape[-1])
-    slopes = vectors.mT @ (draw.right @ weights)[..., None]
-    return _root_risk(draw.probabilities, truth, np.cumsum(scores * slopes.mT, axis=-1))
-
-
 def _root_risk(probabilities: Floats, truth: Floats, fitted: Floats) -> Floats:
     """Return the root of the mean squared error over categories, without the noise of y."""
     squares = (truth[..., None] - fitted) ** 2
     return np.sqrt((probabilities[..., None] * squares).sum(axis=-2))
-
-
-def _profile_frame(profile: Mapping[str, Floats], design: str, replications: range) -> pd.DataFrame:
-    rank = profile["empirical_tail"].shape[-1]
-    return pd.DataFrame(
-        {
-            "design": design,
-            "replication": np.repeat(np.asarray(replications), rank),
-            "dimension": np.tile(np.arange(1, rank + 1), len(replications)),
-            **{name: values.reshape(-1) for name, values in profile.items()},
-        }
-    )
-
-
-def _fit_frame(
-    empirical_tail: Floats, method: FitMethod, design: str, replications: range
-) -> pd.DataFrame:
-    # The fit wants tails from d = 0 on and does not look at that first entry.
-    tails = np.concatenate([empirical_tail[..., :1], empirical_tail], axis=-1)
-    coefficient = fit_coefficient(tails, method=method)
-    return pd.DataFrame(
-        {
-            "design": design,
-            "replication": np.asarray(replications),
-            "coefficient": coefficient,
-            "r_squared": goodness_of_fit(tails, coefficient),
-        }
-    )

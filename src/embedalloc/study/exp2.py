@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats, Ints
-from embedalloc.streams import stream
 from embedalloc.study.latent import (
     LatentDraw,
     descending_eigh,
@@ -21,11 +20,9 @@ from embedalloc.study.latent import (
     mean_errors,
     singular_value_law,
 )
+from embedalloc.study.profiles import simulate_profiles
 from embedalloc.study.settings.exp2 import Exp2Cell, Exp2Model
 from embedalloc.study.workflow.tables import Column, Contract
-
-#: Replications computed together: few enough for the cache; changes no number.
-STACK = 10
 
 PROFILES = Contract(
     "exp2_profiles",
@@ -66,28 +63,14 @@ class Samples:
 
 def simulate(cell: Exp2Cell) -> pd.DataFrame:
     """Return profiles over d for some replications of one sample size."""
-    settings, observations, first, last = cell.settings, cell.observations, cell.first, cell.last
+    settings, observations = cell.settings, cell.observations
     spectrum = singular_value_law(settings.spectrum, settings.latent_rank)
-    stacks = []
-    for start in range(first, last, STACK):
-        replications = range(start, min(start + STACK, last))
-        rngs = [
-            stream(cell.seed, "exp2", observations, replication) for replication in replications
-        ]
+
+    def compute(rngs: Sequence[np.random.Generator]) -> dict[str, Floats]:
         draw, samples = _draw(settings, spectrum, observations, rngs)
-        stacks.append(error_profiles(draw, samples, spectrum, settings.noise))
-    rank = len(spectrum)
-    return pd.DataFrame(
-        {
-            "observations": observations,
-            "replication": np.repeat(np.arange(first, last), rank),
-            "dimension": np.tile(np.arange(1, rank + 1), last - first),
-            **{
-                name: np.concatenate([stack[name].reshape(-1) for stack in stacks])
-                for name in stacks[0]
-            },
-        }
-    )
+        return error_profiles(draw, samples, spectrum, settings.noise)
+
+    return simulate_profiles(cell, "exp2", ("observations", observations), compute)
 
 
 def _draw(

@@ -4,9 +4,9 @@ Each replication is reduced to one Gram matrix of all features (`exp3_sample`); 
 selects which leading features the read-out may use.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from operator import mul
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from embedalloc.proportional import (
 )
 from embedalloc.spectra import FitMethod, fit_coefficient
 from embedalloc.streams import stream
-from embedalloc.study.exp3_sample import Replication, draw_samples, summarised
+from embedalloc.study.exp3_sample import Replication, draw_samples, summarise
 from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model, SpectralMass
 from embedalloc.study.workflow.tables import Column, Contract
 
@@ -82,7 +82,7 @@ def _simulate_some(
     """Return the rows of a few replications, whose read-outs are solved together."""
     settings, observations = cell.settings, cell.observations
     rngs = [stream(cell.seed, "exp3", observations, replication) for replication in replications]
-    drawn = [summarised(sample, settings) for sample in draw_samples(settings, observations, rngs)]
+    drawn = [summarise(sample, settings) for sample in draw_samples(settings, observations, rngs)]
     chosen = []
     for one in drawn:
         known = know(one, settings.coefficient_fit, settings.spectral_mass)
@@ -95,13 +95,21 @@ def _simulate_some(
         )
     # Equal allocations are evaluated once.
     different = [sorted(set(choices.values())) for choices in chosen]
-    errors = evaluate_each(drawn, different, settings.ridge)
+    evaluated = evaluate(drawn, different, settings.ridge)
+    sizes = settings.cardinalities
     rows = [
-        {"observations": observations, "replication": replication, **row}
-        for replication, choices, each, found in zip(
-            replications, chosen, different, errors, strict=True
-        )
-        for row in _performance_rows(choices, each, found, settings.cardinalities)
+        {
+            "observations": observations,
+            "replication": replication,
+            "budget": budget,
+            "allocation_rule": rule,
+            "leftover": leftover,
+            "dimensions": dimensions,
+            "cost": sum(map(mul, sizes, dimensions)),
+            **errors[dimensions],
+        }
+        for replication, choices, errors in zip(replications, chosen, evaluated, strict=True)
+        for (budget, rule, leftover), dimensions in choices.items()
     ]
     return pd.DataFrame(rows)
 
@@ -163,34 +171,25 @@ def _as_tuple(dimensions: Ints) -> tuple[int, ...]:
 
 
 def evaluate(
-    drawn: Replication, chosen: Sequence[Sequence[int]], ridge: float
-) -> dict[str, Floats]:
+    drawn: Sequence[Replication], chosen: Sequence[Sequence[tuple[int, ...]]], ridge: float
+) -> list[dict[tuple[int, ...], dict[str, float]]]:
     """Return the errors of read-outs that see only the leading d_j features of each predictor.
 
-    One entry per allocation: the expected squared error (risk), and what it were if beta were
-    known.
+    For each replication with its own allocations, by allocation: the expected squared error
+    (risk), and what it would be if beta were known.
     """
-    (errors,) = evaluate_each([drawn], [chosen], ridge)
-    return errors
-
-
-def evaluate_each(
-    drawn: Sequence[Replication], chosen: Sequence[Sequence[Sequence[int]]], ridge: float
-) -> list[dict[str, Floats]]:
-    """Return what `evaluate` does, for each replication with its own allocations."""
     used = [_selected(one, allocations) for one, allocations in zip(drawn, chosen, strict=True)]
     weights = _readout_weights(drawn, used, ridge)
-    return [_errors(*each) for each in zip(drawn, used, weights, strict=True)]
+    errors = [_errors(*each) for each in zip(drawn, used, weights, strict=True)]
+    return [dict(zip(*each, strict=True)) for each in zip(chosen, errors, strict=True)]
 
 
-def _errors(drawn: Replication, used: NDArray[np.bool_], weights: Floats) -> dict[str, Floats]:
+def _errors(drawn: Replication, used: NDArray[np.bool_], weights: Floats) -> list[dict[str, float]]:
     intercepts = drawn.response_mean - (weights * drawn.feature_means).sum(axis=1)
-    deviations = _deviations(drawn, weights)
-    known = _deviations(drawn, np.where(used, drawn.known_weights, 0.0))
-    return {
-        "risk": _risk(drawn, deviations, intercepts),
-        "risk_known": _risk(drawn, known, np.zeros(len(used))),
-    }
+    risk = _risk(drawn, weights, intercepts)
+    known = _risk(drawn, np.where(used, drawn.known_weights, 0.0), np.zeros(len(used)))
+    columns = zip(risk.tolist(), known.tolist(), strict=True)
+    return [{"risk": one, "risk_known": other} for one, other in columns]
 
 
 def _selected(drawn: Replication, chosen: Sequence[Sequence[int]]) -> NDArray[np.bool_]:
@@ -237,36 +236,16 @@ def _deviations(drawn: Replication, weights: Floats) -> list[Floats]:
     ]
 
 
-def _risk(drawn: Replication, deviations: Sequence[Floats], intercepts: Floats) -> Floats:
+def _risk(drawn: Replication, weights: Floats, intercepts: Floats) -> Floats:
     """Return the expected squared error for categories drawn independently by their π.
 
     Independence leaves the square of the mean deviation and the sum of the variances.
     """
     bias, variance = intercepts, np.full(len(intercepts), drawn.response_noise**2)
-    for deviation, probability in zip(deviations, drawn.probabilities, strict=True):
+    for deviation, probability in zip(
+        _deviations(drawn, weights), drawn.probabilities, strict=True
+    ):
         mean = (deviation * probability).sum(axis=1)
         bias = bias + mean
         variance = variance + ((deviation - mean[:, None]) ** 2 * probability).sum(axis=1)
     return bias**2 + variance
-
-
-def _performance_rows(
-    chosen: Mapping[tuple[int, str, str], tuple[int, ...]],
-    different: Sequence[tuple[int, ...]],
-    errors: Mapping[str, Floats],
-    sizes: Sequence[int],
-) -> list[dict[str, Any]]:
-    """Return one row per budget, rule and leftover, from the errors of different allocations."""
-    found = {name: values.tolist() for name, values in errors.items()}
-    evaluated = {
-        dimensions: {
-            "dimensions": dimensions,
-            "cost": sum(map(mul, sizes, dimensions)),
-            **{name: values[i] for name, values in found.items()},
-        }
-        for i, dimensions in enumerate(different)
-    }
-    return [
-        {"budget": budget, "allocation_rule": rule, "leftover": leftover, **evaluated[dimensions]}
-        for (budget, rule, leftover), dimensions in chosen.items()
-    ]

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from embedalloc.study.workflow.style import (
     BAND_WORDS,
@@ -19,6 +18,7 @@ from embedalloc.study.workflow.style import (
     VERMILLION,
     Look,
     draw_curve,
+    legend_line,
     mean_and_band,
     plain_log_ticks,
 )
@@ -63,8 +63,8 @@ def draw_rule_comparison(axes: Axes, rows: pd.DataFrame, over: str, noise_floor:
     plain_log_ticks(axes.yaxis)
     handles, _ = axes.get_legend_handles_labels()
     handles += [
-        Line2D([], [], color=BLACK, linestyle=":", label="rivals, leftover spent"),
-        Line2D([], [], color=GREY, linestyle="--", label=f"noise floor {noise_floor:g}"),
+        legend_line("rivals, leftover spent", BLACK, ":"),
+        legend_line(f"noise floor {noise_floor:g}", GREY, "--"),
     ]
     figure = axes.get_figure()
     assert isinstance(figure, Figure)

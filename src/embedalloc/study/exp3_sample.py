@@ -92,12 +92,7 @@ def draw_replication(
 ) -> Replication:
     """Draw one replication and reduce it to what allocation and evaluation need."""
     (sample,) = draw_samples(settings, observations, [rng])
-    return summarised(sample, settings)
-
-
-def summarised(sample: Sample, settings: Exp3Model) -> Replication:
-    """Reduce a sample, with beta's weights as the settings say."""
-    return summarise(sample, support=settings.response_support, decay=settings.response_decay)
+    return summarise(sample, settings)
 
 
 def draw_samples(
@@ -115,37 +110,31 @@ def draw_samples(
         )
         for predictor in settings.predictors
     ]
-    for i, rng in enumerate(rngs):
-        yield _draw_rows(settings, observations, [stack[i] for stack in stacks], rng)
-
-
-def _draw_rows(
-    settings: Exp3Model,
-    observations: int,
-    draws: Sequence[LatentDraw],
-    rng: np.random.Generator,
-) -> Sample:
-    """Draw the training rows of one replication."""
-    # NOTE[PAPER] exp3-sample: each predictor's counts are dealt out to the rows in random order,
-    # independently of the other predictors.
-    categories = [
-        rng.permutation(np.repeat(np.arange(len(draw.counts)), draw.counts)) for draw in draws
-    ]
     noise = settings.response_noise
-    return Sample(draws, categories, noise * rng.standard_normal(observations), noise)
+    for i, rng in enumerate(rngs):
+        draws = [stack[i] for stack in stacks]
+        # NOTE[PAPER] exp3-sample: each predictor's counts are dealt out to the rows in random
+        # order, independently of the other predictors.
+        categories = [
+            rng.permutation(np.repeat(np.arange(len(draw.counts)), draw.counts)) for draw in draws
+        ]
+        yield Sample(draws, categories, noise * rng.standard_normal(observations), noise)
 
 
-def summarise(sample: Sample, *, support: float = 1.0, decay: float = 1.0) -> Replication:
+def summarise(sample: Sample, settings: Exp3Model) -> Replication:
     """Decompose the predictors and reduce the training sample to its Gram matrix.
 
     Products of features are formed from the table of counts of each pair of categories, so the
-    number of rows matters only for counting them. Support and decay are those of beta's weights.
+    number of rows matters only for counting them.
     """
     draws, categories, errors = sample.draws, sample.categories, sample.errors
     spectra = [descending_eigh(draw.means.T @ draw.means) for draw in draws]
     scores = tuple(draw.means @ vectors for draw, (_, vectors) in zip(draws, spectra, strict=True))
     betas = [
-        draw.right @ response_weights(draw.right.shape[0], support=support, decay=decay)
+        draw.right
+        @ response_weights(
+            draw.right.shape[0], support=settings.response_support, decay=settings.response_decay
+        )
         for draw in draws
     ]
     effects = tuple(draw.latent @ beta for draw, beta in zip(draws, betas, strict=True))

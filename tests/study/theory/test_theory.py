@@ -7,10 +7,7 @@ import pytest
 
 from embedalloc.streams import stream
 from embedalloc.study.settings.common import Cell
-from embedalloc.study.theory import proposition2 as theory_approximation
-from embedalloc.study.theory import theorem1 as theory_alternating
-from embedalloc.study.theory import theorem2 as theory_generalisation
-from embedalloc.study.theory import theorem3 as theory_allocation
+from embedalloc.study.theory import proposition2, theorem1, theorem2, theorem3
 from embedalloc.study.theory.linear import Penalties, gradient, objective
 from tests.places import read_settings
 
@@ -30,8 +27,8 @@ def cell(part, **changes):
 
 @pytest.fixture(scope="module")
 def errors():
-    frame = theory_approximation.simulate(cell("approximation", replications=5))
-    theory_approximation.ERRORS.check(frame, "errors")
+    frame = proposition2.simulate(cell("approximation", replications=5))
+    proposition2.ERRORS.check(frame, "errors")
     return frame
 
 
@@ -56,13 +53,13 @@ def test_errors_at_zero_and_of_truncation_against_the_definition():
     rng = np.random.default_rng(1)
     table, pi = rng.standard_normal((8, 4)), rng.dirichlet(np.ones(8))
     left, values, right = np.linalg.svd(table, full_matrices=False)
-    for d, error in enumerate(theory_approximation.truncation_errors(table, pi)):
+    for d, error in enumerate(proposition2.truncation_errors(table, pi)):
         cut = (left[:, :d] * values[:d]) @ right[:d]
         assert error == pytest.approx(np.sqrt(pi @ ((table - cut) ** 2).sum(axis=1)), abs=1e-12)
 
 
 def test_more_replications_keep_the_first_ones(errors):
-    longer = theory_approximation.simulate(cell("approximation", replications=6))
+    longer = proposition2.simulate(cell("approximation", replications=6))
     first = longer[longer["replication"] < 5].reset_index(drop=True)
     np.testing.assert_array_equal(first["exact"], errors["exact"])
 
@@ -72,9 +69,9 @@ def test_more_replications_keep_the_first_ones(errors):
 
 @pytest.fixture(scope="module")
 def alternating():
-    paths, runs = theory_alternating.simulate(cell("alternating", starts=2, rounds=60))
-    theory_alternating.PATHS.check(paths, "paths")
-    theory_alternating.RUNS.check(runs, "runs")
+    paths, runs = theorem1.simulate(cell("alternating", starts=2, rounds=60))
+    theorem1.PATHS.check(paths, "paths")
+    theorem1.RUNS.check(runs, "runs")
     return paths, runs
 
 
@@ -98,13 +95,13 @@ def test_the_best_value_is_a_global_minimum_and_the_zero_start_is_not(alternatin
     assert (stuck["residual"] > 1e-3).all()
 
 
-@pytest.mark.parametrize("loss", theory_alternating.LOSSES)
+@pytest.mark.parametrize("loss", theorem1.LOSSES)
 def test_paths_begin_at_the_objective_and_gradient_of_the_start(alternating, loss):
     paths, _ = alternating
     settings, seed = cell("alternating").settings, SEED
     rng = stream(seed, "theory", "alternating", "sample")
-    sample = theory_alternating.draw_sample(settings, loss, rng)
-    start = theory_alternating.draw_start(settings, seed, 2)
+    sample = theorem1.draw_sample(settings, loss, rng)
+    start = theorem1.draw_start(settings, seed, 2)
     penalties = Penalties(0.01, {"x1": 0.01, "x2": 0.01})
     first = paths[(paths["loss"] == loss) & (paths["start"] == 2) & (paths["round"] == 0)]
     assert first["objective"].tolist() == [objective(start, sample, penalties, loss)] * 2
@@ -120,15 +117,15 @@ GRID = {"cardinalities": [4, 8], "dimensions": [1, 3], "observations": [200, 800
 
 @pytest.fixture(scope="module")
 def generalisation():
-    gaps, scaling = theory_generalisation.simulate(cell("generalisation", replications=8, **GRID))
-    theory_generalisation.GAPS.check(gaps, "gaps")
-    theory_generalisation.SCALING.check(scaling, "scaling")
+    gaps, scaling = theorem2.simulate(cell("generalisation", replications=8, **GRID))
+    theorem2.GAPS.check(gaps, "gaps")
+    theorem2.SCALING.check(scaling, "scaling")
     return gaps, scaling
 
 
 def test_gaps_follow_categories_over_rows_and_not_the_dimension(generalisation):
     gaps, scaling = generalisation
-    means = theory_generalisation.mean_gaps(gaps)
+    means = theorem2.average_gaps(gaps)
     by = ["loss", "categories", "observations"]
     spread = means.groupby(by)["gap"].agg(lambda gap: np.ptp(gap) / gap.mean())
     assert (spread < 1e-3).all()
@@ -148,7 +145,7 @@ def test_gaps_follow_categories_over_rows_and_not_the_dimension(generalisation):
 def test_a_cell_does_not_depend_on_the_rest_of_the_grid(generalisation):
     gaps, _ = generalisation
     settings = cell("generalisation", dimensions=[3]).settings
-    rows = theory_generalisation.gap_rows(settings, SEED, 8, 800, 5)
+    rows = theorem2.measure_data_set(settings, SEED, 8, 800, 5)
     place = {"cardinality": 8, "observations": 800, "dimension": 3, "replication": 5}
     same = gaps[(gaps[list(place)] == list(place.values())).all(axis=1)]
     assert same["gap"].tolist() == [row["gap"] for row in rows]
@@ -171,7 +168,7 @@ def test_mean_gaps_agree_with_least_squares_on_dummy_variables():
         train = (truth + noise - design(codes) @ solution) ** 2 - noise**2
         gaps.append(test.mean() - train.mean())
     settings = cell("generalisation", dimensions=[2]).settings
-    ours = [theory_generalisation.gap_rows(settings, SEED, 6, 300, r)[0]["gap"] for r in range(100)]
+    ours = [theorem2.measure_data_set(settings, SEED, 6, 300, r)[0]["gap"] for r in range(100)]
     error = np.sqrt(np.var(gaps) / len(gaps) + np.var(ours) / len(ours))
     assert abs(np.mean(gaps) - np.mean(ours)) < 4 * error
     assert np.mean(ours) == pytest.approx(2 * 11 / 300, rel=0.15)
@@ -189,9 +186,9 @@ def allocation():
         budget_ratios=[1.5, 4],
         budgets=[300, 345, 800, 3000],
     )
-    solved, instances = theory_allocation.simulate(chosen)
-    theory_allocation.BUDGETS.check(solved, "budgets")
-    theory_allocation.INSTANCES.check(instances, "instances")
+    solved, instances = theorem3.simulate(chosen)
+    theorem3.BUDGETS.check(solved, "budgets")
+    theorem3.INSTANCES.check(instances, "instances")
     return solved, instances
 
 
@@ -210,13 +207,13 @@ def listed_optimum(a, sizes, caps, budget):
 def test_the_optimum_is_that_of_listing_everything(allocation):
     solved, instances = allocation
     settings = cell("allocation").settings
-    a = theory_allocation.population_coefficients(settings)
+    a = theorem3.population_coefficients(settings)
     for budget, rows in solved[solved["solution"] == "optimum"].groupby("budget"):
         listed = listed_optimum(a, [30, 90, 180], [20] * 3, budget)
         assert rows["objective"].iloc[0] == pytest.approx(listed, rel=1e-12)
     for row in instances.itertuples():
         rng = stream(SEED, "theory", "allocation", row.predictors, row.instance)
-        a, sizes = theory_allocation.draw_instance(settings, row.predictors, rng)
+        a, sizes = theorem3.draw_instance(settings, row.predictors, rng)
         caps = [row.budget] * row.predictors
         assert row.optimum == pytest.approx(listed_optimum(a, sizes, caps, row.budget), rel=1e-12)
     assert solved["proven"].all()

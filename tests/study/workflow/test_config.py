@@ -5,11 +5,9 @@ import typing
 
 import pytest
 
-from embedalloc.study.settings import theory
 from embedalloc.study.settings.common import Settings
 from embedalloc.study.settings.configuration import Configuration, read_configuration
 from embedalloc.study.settings.words import ConfigError
-from embedalloc.study.theory import generalisation
 from tests.places import ROOT, read_config
 
 CONFIG = read_config()
@@ -146,10 +144,6 @@ def test_wrong_values_are_named(path, value, message):
 @pytest.mark.parametrize("place", ["/data/heart", "workflow/../data", "...", "..data/x"])
 def test_data_may_lie_anywhere_by_intent(place):
     read_configuration(changed(("heart", "data"), place))
-
-
-def test_the_limit_on_combinations_is_the_library_s():
-    assert theory.MAX_COMBINATIONS == generalisation.MAX_COMBINATIONS
 
 
 def test_a_missing_key_is_named():

@@ -28,8 +28,6 @@ from embedalloc.study.theory.linear import (
     Parameters,
     Penalties,
     Sample,
-    check_same_names,
-    check_target,
     gradient,
     loss_curvatures,
     loss_slopes,
@@ -73,17 +71,9 @@ def initial_parameters(
 ) -> Parameters:
     """Return Gaussian tables with zero weights: a start from which Theorem 1's scheme can move.
 
-    Tables of zeros would be no start: with them the weights stay zero, and with zero weights the
-    tables stay zero, which is a stationary point but seldom a minimum.
+    Tables of zeros, of scale 0, are none: with them the weights stay zero, and with zero weights
+    the tables stay zero, which is a stationary point but seldom a minimum.
     """
-    if set(cardinalities) != set(dimensions):
-        raise ValueError(f"cardinalities {sorted(cardinalities)}, dimensions {sorted(dimensions)}")
-    for name in cardinalities:
-        if cardinalities[name] < 1 or dimensions[name] < 0:
-            raise ValueError(
-                f"predictor {name!r} has {cardinalities[name]} categories "
-                f"and dimension {dimensions[name]}"
-            )
     # NOTE[PAPER] alternating-start: the theorem says nothing of the starting point.
     tables = {k: scale * rng.standard_normal((n, dimensions[k])) for k, n in cardinalities.items()}
     weights = {k: np.zeros(dimensions[k]) for k in cardinalities}
@@ -235,7 +225,7 @@ def minimise_tables(
     )
     v = _minimise(block, design, start, tolerance)
     tables = {k: np.outer(v[s], directions[k]) for k, s in design.slices.items()}
-    return replace(p, tables=tables, intercept=v[-1] if free_intercept else p.intercept)
+    return replace(p, tables=tables, intercept=float(v[-1]) if free_intercept else p.intercept)
 
 
 def rebalance(p: Parameters, penalties: Penalties) -> Parameters:
@@ -244,7 +234,6 @@ def rebalance(p: Parameters, penalties: Penalties) -> Parameters:
     Scores do not change (Proposition 1 with the map ``s I``), and both penalties of a predictor
     become equal, as they are at every stationary point.
     """
-    check_same_names(penalties.tables, p.tables, "table penalties")
     tables, weights = dict(p.tables), dict(p.weights)
     for name, table in p.tables.items():
         table_cost = penalties.tables[name] * float(np.sum(table**2))
@@ -292,15 +281,12 @@ def fit_alternating(
     Logistic targets of one class are refused: the objective is then bounded below, as the theorem
     asks, but the intercept runs away and the first block has no minimiser.
     """
-    check_target(loss, sample.target)
-    if not (np.isfinite(tolerance) and tolerance > 0) or max_iterations < 0:
-        raise ValueError(f"tolerance is {tolerance} and max_iterations {max_iterations}")
     if loss == "logistic" and np.ptp(sample.target) == 0:
         raise ValueError(
             f"every logistic target is {sample.target[0]:g}: the free intercept has no minimiser"
         )
     p = start
-    objectives = [objective(p, sample, penalties, loss)]  # also checks names, codes and shapes
+    objectives = [objective(p, sample, penalties, loss)]
     norms = [float(np.linalg.norm(gradient(p, sample, penalties, loss).flatten()))]
     design = Design(p, sample, loss)
     for _ in range(max_iterations):

@@ -30,17 +30,14 @@ def global_optimality_residual(
     proximal step, which also tells at ``t_j = 0``, where a stationary point of Theorem 1's
     objective can be a mere saddle. Predictors of dimension zero are left out.
     """
-    group, slopes = _group_penalties(penalties), effect_gradients(p, sample, loss)
+    slopes = effect_gradients(p, sample, loss)
     full = gradient(p, sample, penalties, loss)
     parts = [full.numeric_weights, np.array([full.intercept])]
     for name, t in p.effects.items():
         if p.weights[name].size:
             moved = t - slopes[name]
             length = float(np.linalg.norm(moved))
-            shrunk = moved * max(0.0, 1.0 - group[name] / length) if length > 0 else moved
+            group = 2.0 * float(np.sqrt(penalties.weights * penalties.tables[name]))
+            shrunk = moved * max(0.0, 1.0 - group / length) if length > 0 else moved
             parts.append(t - shrunk)
     return float(np.linalg.norm(np.concatenate(parts)))
-
-
-def _group_penalties(penalties: Penalties) -> dict[str, float]:
-    return {k: 2.0 * float(np.sqrt(penalties.weights * v)) for k, v in penalties.tables.items()}

@@ -54,70 +54,58 @@ INSTANCES = Contract(
 def simulate(cell: Cell[AllocationProblems]) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the three solutions over budgets, and greedy beside optimum on random instances."""
     settings = cell.settings
-    return (
-        pd.DataFrame([row for budget in settings.budgets for row in budget_rows(settings, budget)]),
-        pd.DataFrame(
-            [
-                row
-                for predictors in settings.predictor_counts
-                for instance in range(settings.instances)
-                for row in instance_rows(settings, cell.seed, predictors, instance)
-            ]
-        ),
-    )
+    a = population_coefficients(settings)
+    solved = [frame for budget in settings.budgets for frame in solve_budget(settings, a, budget)]
+    instances = [
+        row
+        for predictors in settings.predictor_counts
+        for instance in range(settings.instances)
+        for row in instance_rows(settings, cell.seed, predictors, instance)
+    ]
+    return pd.concat(solved, ignore_index=True), pd.DataFrame(instances)
 
 
 def population_coefficients(settings: AllocationProblems) -> Floats:
     """Return a_j fitted to the tails of the true spectra, without sampling noise."""
-    return np.array(
-        [
-            fit_coefficient(
-                spectral_tails(singular_value_law(p.spectrum, p.latent_rank)),
-                method=settings.coefficient_fit,
-            )
-            for p in settings.predictors
-        ]
-    )
+    spectra = [singular_value_law(p.spectrum, p.latent_rank) for p in settings.predictors]
+    method = settings.coefficient_fit
+    return np.array([fit_coefficient(spectral_tails(each), method=method) for each in spectra])
 
 
-def budget_rows(settings: AllocationProblems, budget: int) -> list[dict[str, Any]]:
-    """Return one row per solution and predictor for one budget.
+def solve_budget(settings: AllocationProblems, a: Floats, budget: int) -> list[pd.DataFrame]:
+    """Return one frame per solution, with one row per predictor, for one budget.
 
     The closed form knows neither whole numbers nor ranks; projection and optimum keep
     1 ≤ d_j ≤ r_j as in Experiment 3.
     """
     # NOTE[PAPER] allocation-caps: Theorem 3 has no bounds on the dimensions.
-    a = population_coefficients(settings)
     sizes = np.array([p.cardinality for p in settings.predictors])
     caps = [p.latent_rank for p in settings.predictors]
-    real = continuous_dimensions(a, sizes, budget)
     projection = integer_dimensions(a, sizes, budget, maximum=caps)
     optimum = optimal_dimensions(sizes, budget, coefficients=a, maximum=caps)
     assert projection.lower_bound is not None
     assert optimum.objective is not None
-    dimensions = {
-        "closed_form": real.tolist(),
-        "projection": list(projection.dimensions.values()),
-        "optimum": list(optimum.dimensions.values()),
-    }
-    rows = []
-    for solution, chosen in dimensions.items():
-        objective = float((a / np.asarray(chosen, dtype=np.float64)).sum())
-        rows += [
+    solutions = (
+        continuous_dimensions(a, sizes, budget),
+        np.array(list(projection.dimensions.values()), dtype=np.float64),
+        np.array(list(optimum.dimensions.values()), dtype=np.float64),
+    )
+    return [
+        pd.DataFrame(
             {
                 "budget": budget,
                 "solution": solution,
-                "predictor": j,
-                "coefficient": float(a[j - 1]),
-                "dimension": float(dimension),
-                "objective": objective,
-                "gap": objective / optimum.objective - 1.0,
+                "predictor": np.arange(1, len(a) + 1),
+                "coefficient": a,
+                "dimension": chosen,
+                "objective": (a / chosen).sum(),
+                "gap": (a / chosen).sum() / optimum.objective - 1.0,
                 "bound_gap": projection.lower_bound / optimum.objective - 1.0,
                 "proven": optimum.gap == 0.0,
             }
-            for j, dimension in enumerate(chosen, start=1)
-        ]
-    return rows
+        )
+        for solution, chosen in zip(SOLUTIONS, solutions, strict=True)
+    ]
 
 
 def draw_instance(

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from embedalloc.study.workflow.files import whole_file
@@ -125,6 +126,16 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int, title: str) -> Non
     """Put the legend of one panel below all panels, which share their curves."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=title)
+
+
+def legend_line(label: str, color: str, linestyle: Any = "-", **line: Any) -> Line2D:
+    """Return a line that stands in a legend only."""
+    return Line2D([], [], label=label, color=color, linestyle=linestyle, **line)
+
+
+def write_note(axes: Axes, x: float, y: float, text: str, **alignment: Any) -> None:
+    """Write a few words into a panel, at a place given in shares of its width and height."""
+    axes.text(x, y, text, transform=axes.transAxes, fontsize=7, **alignment)
 
 
 def dimension_ticks(axes: Axes, largest: int) -> None:
