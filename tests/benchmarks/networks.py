@@ -267,7 +267,6 @@ def stacked(task: Task) -> Floats:
 def scikit_learn(task: Task) -> Floats:
     """Train on one-hot inputs; `partial_fit` makes one pass over the rows."""
     settings, labels = task.settings, task.training.labels
-    assert labels is not None
     model = MLPClassifier(
         task.shape.hidden,
         alpha=settings.weight_decay,
@@ -289,7 +288,7 @@ def _set_weights(model: MLPClassifier, task: Task, inputs: Floats, labels: Any) 
     """Give the model our weights; its first pass makes the arrays, and its optimiser goes."""
     model.partial_fit(inputs, labels, classes=[0, 1])
     _, layers = split_weights(task.shape, task.weights)
-    first = np.concatenate([layers.fields, layers.numeric])
+    first = np.concatenate([layers.categorical, layers.numeric])
     model.coefs_ = [first.copy(), layers.second.T.copy(), layers.last[:, None].copy()]
     biases = (layers.first_bias, layers.second_bias, layers.last_bias)
     model.intercepts_ = [bias.copy() for bias in biases]
