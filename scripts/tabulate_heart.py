@@ -7,7 +7,7 @@ import pandas as pd
 from embedalloc.study.heart import table1_text
 from embedalloc.study.heart.metrics import SCORES
 from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS
-from embedalloc.study.heart.paired import mean_table, paired_table, rows_judged
+from embedalloc.study.heart.paired import rows_judged, tabulate_means, tabulate_pairs
 from embedalloc.study.heart.table1 import PAIRED, TABLE, TIMES
 from embedalloc.study.workflow.document import Part, as_markdown
 from embedalloc.study.workflow.files import write_text
@@ -28,8 +28,8 @@ if __name__ == "__main__":
     with job(snakemake.log[0]):
         scores = read_table(snakemake.input.scores, SCORES)
         splits = read_tables(snakemake.input.splits, SPLITS)
-        means = mean_table(scores, read_table(snakemake.input.times, TIMES))
-        pairs = paired_table(scores, **rows_judged(splits))
+        means = tabulate_means(scores, read_table(snakemake.input.times, TIMES))
+        pairs = tabulate_pairs(scores, **rows_judged(splits))
         notes = {
             "table": table1_text.table_notes(
                 splits,

@@ -11,7 +11,7 @@ from embedalloc.study.heart.trainer.network import (
     Rows,
     Schedule,
     draw_schedule,
-    initial_weights,
+    draw_weights,
     predict,
     train,
 )
@@ -52,7 +52,7 @@ def start(
     shape: NetworkShape, rows: int, seed: int = 0, epochs: int = 50, dropout: float = 0.25
 ) -> tuple[Floats, Schedule]:
     rng = np.random.default_rng(seed)
-    return initial_weights(shape, rng), draw_schedule(rng, rows, epochs, shape.hidden, dropout)
+    return draw_weights(shape, rng), draw_schedule(rng, rows, epochs, shape.hidden, dropout)
 
 
 def fingerprint(name: str, seed: int) -> str:

@@ -9,7 +9,7 @@ from sklearn import metrics as sk
 from embedalloc.intervals import corrected_p_value, holm, t_interval
 from embedalloc.study.claims.heart import RIVALS
 from embedalloc.study.heart import bench as bench_module
-from embedalloc.study.heart.bench import bench_of_split
+from embedalloc.study.heart.bench import prepare_split
 from embedalloc.study.heart.folds import select_by_folds
 from embedalloc.study.heart.metrics import (
     calibration_error,
@@ -19,7 +19,7 @@ from embedalloc.study.heart.metrics import (
     score,
 )
 from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS, TRAINED
-from embedalloc.study.heart.paired import mean_table, paired_table
+from embedalloc.study.heart.paired import tabulate_means, tabulate_pairs
 from embedalloc.study.heart.patients import (
     read_patients,
 )
@@ -114,7 +114,7 @@ def test_networks_of_the_study_equal_the_plain_loop(patients):
     """The proposed and the one-hot network of a real split, trained by torch's autograd."""
 
     settings = changed(QUICK, epochs=8)
-    bench, parts = bench_of_split(patients, settings, seed=3, split=0)
+    bench, parts = prepare_split(patients, settings, seed=3, split=0)
     test = bench.rows(parts.test)
     for dimensions in ((5, 4, 2, 4, 4, 3, 3, 3, 4), None):
         ours = bench.fit(dimensions)
@@ -259,7 +259,7 @@ def test_intervals_are_those_of_scipy():
 
 def test_the_paired_table_by_hand():
     scores = made_up_scores()
-    table = paired_table(scores, test=(276, 644), validation=(129, 515))
+    table = tabulate_pairs(scores, test=(276, 644), validation=(129, 515))
     table = table.set_index(["rival", "metric"])
     wide = scores.pivot(index="split", columns="model", values="validation_logloss")
     d = (wide["proposed"] - wide["one_hot"]).to_numpy()
@@ -290,7 +290,7 @@ def test_the_mean_table_places_the_papers_figures(two_splits):
     times = pd.DataFrame(
         {"model": MODELS, "dimensions": "1", "seconds_per_epoch": 0.1, "cpu_seconds_per_epoch": 0.1}
     )
-    table = mean_table(scores, times).set_index(["model", "metric"])
+    table = tabulate_means(scores, times).set_index(["model", "metric"])
     row = table.loc[("proposed", "accuracy")]
     mine = scores[scores["model"] == "proposed"]["accuracy"]
     assert row["mean"] == pytest.approx(mine.mean())

@@ -18,7 +18,7 @@ from embedalloc.study.heart.trainer.network import (
     TrainedNetwork,
     compile_kernel,
     draw_schedule,
-    initial_weights,
+    draw_weights,
     predict,
     split_weights,
     train,
@@ -206,7 +206,7 @@ def test_parameter_counts_equal_torch(name):
 
 def test_initial_weights_have_the_stated_distributions():
     shape = NetworkShape((100, 400), (50, 30), 20, (64, 32))
-    tables, layers = split_weights(shape, initial_weights(shape, np.random.default_rng(0), 0.5))
+    tables, layers = split_weights(shape, draw_weights(shape, np.random.default_rng(0), 0.5))
     assert [table.shape for table in tables] == [(100, 50), (400, 30)]
     assert np.concatenate([t.ravel() for t in tables]).std() == pytest.approx(0.5, rel=0.02)
     first = np.concatenate([layers.categorical.ravel(), layers.numeric.ravel()])

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats, Ints
-from embedalloc.study.heart.networks import DIMENSIONS, NETWORKS, SEARCHED, SPLIT, logloss
+from embedalloc.study.heart.networks import DIMENSIONS, SEARCHED, SPLIT, TRAINED, logloss
 from embedalloc.study.heart.table1 import MODELS
 from embedalloc.study.workflow.tables import Column, Contract
 
@@ -33,15 +33,9 @@ SCORES = Contract(
 )
 LOSSES = Contract(
     "heart_losses",
-    {
-        "split": SPLIT,
-        "network": Column("text", "who chose the dimensions", values=NETWORKS),
-        "budget": Column("integer", "candidate budget, 0 without one", low=0),
-        "restart": Column("integer", "restart", low=0),
-        "validation_logloss": Column("number", "on the validation rows", low=0),
-        "test_logloss": Column("number", "on the test rows", low=0),
-    },
-    key=("split", "network", "budget", "restart"),
+    {name: TRAINED.columns[name] for name in (*TRAINED.key, "validation_logloss")}
+    | {"test_logloss": Column("number", "on the test rows", low=0)},
+    key=TRAINED.key,
 )
 
 
@@ -108,7 +102,7 @@ def held_out_metrics(labels: Ints, probabilities: Floats) -> dict[str, float]:
 def models_of_split(
     networks: Sequence[Mapping[Hashable, Any]],
     split: Mapping[Hashable, Any],
-    models: Iterable[str] = MODELS,
+    models: Iterable[str],
 ) -> dict[str, Mapping[Hashable, Any]]:
     """Return the network that stands for each model of Table 1 in one split.
 
@@ -138,25 +132,17 @@ def score(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return scores of the models of Table 1, and losses of every trained network."""
     disease = patients.set_index("patient")["disease"].to_numpy()
-    scores, losses = [], []
+    tests = zip(splits["split"], splits["test"], strict=True)
+    labels = {split: disease[rows] for split, rows in tests}
+    judged = zip(trained["split"], trained["test_probabilities"], strict=True)
+    losses = trained.assign(test_logloss=[logloss(labels[split], p) for split, p in judged])
+    scores = []
     for split in splits.to_dict("records"):
         networks = trained[trained["split"] == split["split"]].to_dict("records")
-        labels = disease[np.asarray(split["test"], dtype=np.int64)]
-        losses += [
-            {key: row[key] for key in ("split", "network", "budget", "restart")}
-            | {
-                "validation_logloss": row["validation_logloss"],
-                "test_logloss": logloss(labels, np.asarray(row["test_probabilities"])),
-            }
-            for row in networks
-        ]
         scores += [
             {key: row[key] for key in ("split", "budget", "dimensions", "validation_logloss")}
             | {"model": model}
-            | held_out_metrics(labels, np.asarray(row["test_probabilities"]))
+            | held_out_metrics(labels[split["split"]], row["test_probabilities"])
             for model, row in models_of_split(networks, split, models).items()
         ]
-    return (
-        pd.DataFrame(scores)[list(SCORES.columns)],
-        pd.DataFrame(losses)[list(LOSSES.columns)],
-    )
+    return pd.DataFrame(scores)[list(SCORES.columns)], losses[list(LOSSES.columns)]

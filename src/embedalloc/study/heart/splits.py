@@ -9,7 +9,7 @@ import pandas as pd
 from embedalloc.arrays import Floats
 from embedalloc.budgets import select_budget_by_holdout
 from embedalloc.proportional import dimensions_by_priority, proportional_dimensions, weigh_equally
-from embedalloc.study.heart.bench import Bench, bench_of_split
+from embedalloc.study.heart.bench import Bench, prepare_split
 from embedalloc.study.heart.networks import SEARCHED, square_root_dimensions
 from embedalloc.study.heart.patients import CATEGORICAL
 from embedalloc.study.heart.trainer.network import TrainedNetwork, predict
@@ -42,7 +42,7 @@ def _run_split(
         return models is None or model in models
 
     settings = cell.settings
-    bench, parts = bench_of_split(patients, settings, seed=cell.seed, split=split)
+    bench, parts = prepare_split(patients, settings, seed=cell.seed, split=split)
     pilot_dimensions = square_root_dimensions(bench.cardinalities)
     # The pilot has the dimensions of the unconstrained model, so it is that model.
     pilot = bench.fit(pilot_dimensions)

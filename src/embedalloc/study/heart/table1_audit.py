@@ -50,7 +50,7 @@ def audit_printed(path: str | Path, largest_test_set: int) -> tuple[MetricsTable
     return printed, audit
 
 
-def audit_frame(audit: Audit) -> pd.DataFrame:
+def tabulate_audit(audit: Audit) -> pd.DataFrame:
     """Return one row per test set, model and matrix, the smallest test set first."""
     rows = []
     for solution in audit.solutions:

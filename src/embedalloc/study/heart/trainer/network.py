@@ -124,7 +124,7 @@ def split_weights(shape: NetworkShape, weights: Floats) -> tuple[tuple[Floats, .
     return tuple(tables), split_layers(weights, _sizes(shape))
 
 
-def initial_weights(
+def draw_weights(
     shape: NetworkShape, rng: np.random.Generator, embedding_sd: float = 1.0
 ) -> Floats:
     """Draw a flat weight vector: normal tables, layers as torch's `nn.Linear` by default.
@@ -233,7 +233,7 @@ def compile_kernel() -> None:
     for dimensions in ((2,), None):
         shape = NetworkShape((3,), dimensions, 1)
         schedule = draw_schedule(rng, 40, 1, shape.hidden, settings.dropout)
-        predict(train(shape, initial_weights(shape, rng), schedule, rows, rows, settings), rows)
+        predict(train(shape, draw_weights(shape, rng), schedule, rows, rows, settings), rows)
 
 
 def predict(trained: TrainedNetwork, rows: Rows) -> Floats:

@@ -13,7 +13,7 @@ from embedalloc.streams import stream
 from embedalloc.study.heart.trainer.network import (
     NetworkShape,
     Rows,
-    initial_weights,
+    draw_weights,
     split_weights,
 )
 from embedalloc.study.settings.heart import Training
@@ -104,7 +104,7 @@ def _seconds_per_epoch(
     returned. An epoch is one pass over the training rows, without any validation. Torch runs on
     one thread.
     """
-    weights, seed = initial_weights(shape, rng), int(rng.integers(2**63))
+    weights, seed = draw_weights(shape, rng), int(rng.integers(2**63))
     threads, times = torch.get_num_threads(), []
     torch.set_num_threads(1)
     try:
