@@ -116,7 +116,7 @@ def _matrix_table(printed: MetricsTable, solution: Solution) -> list[list[str]]:
         implied = implied_metrics(*matrix)
         cells = []
         for metric in metrics:
-            value = getattr(implied, metric)
+            value = implied[metric]
             shown = "undefined" if value is None else f"{float(value):.3f}"
             # Bold where the matrix contradicts what is printed.
             if (model, metric) in wrong:
