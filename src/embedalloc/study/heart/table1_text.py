@@ -39,10 +39,10 @@ def print_means(means: pd.DataFrame, notes: list[str]) -> Part:
         ours = [f"{row['mean']:.3f} ({row['low']:.3f}, {row['high']:.3f})" for row in mine]
         rows.append([MODEL_LABELS[model], "ours", *ours, _with_ratio(seconds, fastest, "mean")])
         if model in PAPER:
-            theirs = [f"{row['paper']:.3f} [{row['percentile']:.0f}]" for row in mine]
-            empty = [""] * (len(METRICS) - len(PAPER_METRICS))
-            theirs[len(PAPER_METRICS) :] = empty
-            rows.append(["", "paper", *theirs, _with_ratio(seconds, fastest, "paper")])
+            printed = mine[: len(PAPER_METRICS)]
+            theirs = [f"{row['paper']:.3f} [{row['percentile']:.0f}]" for row in printed]
+            empty = [""] * (len(mine) - len(printed))
+            rows.append(["", "paper", *theirs, *empty, _with_ratio(seconds, fastest, "paper")])
     return _part(["model", "", *labels], rows, notes)
 
 

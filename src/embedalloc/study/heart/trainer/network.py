@@ -31,8 +31,6 @@ from embedalloc.study.heart.trainer.kernel import (
 )
 from embedalloc.study.settings.heart import Training
 
-MASK_LEVELS = 65536  # a dropout decision is one 16-bit draw
-
 
 @dataclass(frozen=True)
 class NetworkShape:
@@ -150,7 +148,7 @@ def draw_schedule(
 
     The probability is met to the nearest 1/65536: a decision takes 16 random bits.
     """
-    threshold = np.uint16(min(round(dropout * MASK_LEVELS), MASK_LEVELS - 1))
+    threshold = np.uint16(min(round(dropout * 2**16), 2**16 - 1))
     orders = rng.permuted(np.tile(np.arange(rows, dtype=np.int64), (epochs, 1)), axis=1)
 
     def mask(units: int) -> Bytes:
