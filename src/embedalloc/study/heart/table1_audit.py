@@ -61,12 +61,9 @@ def tabulate_audit(audit: Audit) -> pd.DataFrame:
                     for cell in solution.unexplained
                     if (cell.row, cell.matrix) == (model, matrix)
                 ]
-                rows.append(
-                    {"n": solution.n, "positives": solution.positives, "model": model}
-                    | matrix._asdict()
-                    | {"unexplained": len(cells), "cells": "; ".join(cells)}
-                )
-    return pd.DataFrame(rows)[list(AUDIT.columns)]
+                words = "; ".join(cells)
+                rows.append((solution.n, solution.positives, model, *matrix, len(cells), words))
+    return pd.DataFrame(rows, columns=list(AUDIT.columns))
 
 
 def describe_audit(printed: MetricsTable, audit: Audit) -> list[Part]:
