@@ -209,9 +209,7 @@ def train(
         epoch = 1 + int(np.argmin(np.isfinite(history).all(axis=1)))
         raise FloatingPointError(f"training diverged: validation loss not finite at epoch {epoch}")
     final = best if settings.restore_best else current
-    return TrainedNetwork(
-        shape, final, best_epoch, epochs_run, history[:, 0].copy(), history[:, 1].copy()
-    )
+    return TrainedNetwork(shape, final, best_epoch, epochs_run, *history.T.copy())
 
 
 def compile_kernel() -> None:
