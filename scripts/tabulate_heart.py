@@ -7,27 +7,20 @@ import pandas as pd
 from embedalloc.study.heart import table1_text
 from embedalloc.study.heart.metrics import SCORES
 from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS
-from embedalloc.study.heart.paired import mean_table, paired_table, rows_judged
+from embedalloc.study.heart.paired import rows_judged, tabulate_means, tabulate_pairs
 from embedalloc.study.heart.table1 import PAIRED, TABLE, TIMES
-from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.document import Part, as_markdown
+from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import Contract, read_table, read_tables, write_table
 
 
-def write_text(path: str, text: str) -> None:
-    """Write a text file, complete or not at all."""
-    with whole_file(path) as partial:
-        partial.write_text(text, encoding="utf-8")
-
-
-def write_formats(
-    stem: str, frame: pd.DataFrame, contract: Contract, printed: table1_text.Printed
-) -> None:
+def write_formats(stem: str, frame: pd.DataFrame, contract: Contract, printed: Part) -> None:
     """Write a table for programs (parquet, CSV) and for readers (Markdown, LaTeX)."""
     settings, seed = snakemake.params.settings, snakemake.params.seed
     write_table(f"{stem}.parquet", frame, contract, settings=settings, seed=seed)
     write_text(f"{stem}.csv", frame.to_csv(index=False))
-    write_text(f"{stem}.md", table1_text.as_markdown(printed))
+    write_text(f"{stem}.md", as_markdown([printed]))
     write_text(f"{stem}.tex", table1_text.as_latex(printed))
 
 
@@ -35,8 +28,8 @@ if __name__ == "__main__":
     with job(snakemake.log[0]):
         scores = read_table(snakemake.input.scores, SCORES)
         splits = read_tables(snakemake.input.splits, SPLITS)
-        means = mean_table(scores, read_table(snakemake.input.times, TIMES))
-        pairs = paired_table(scores, **rows_judged(splits))
+        means = tabulate_means(scores, read_table(snakemake.input.times, TIMES))
+        pairs = tabulate_pairs(scores, **rows_judged(splits))
         notes = {
             "table": table1_text.table_notes(
                 splits,

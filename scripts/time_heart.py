@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from embedalloc.study.heart.bench import bench_of_split
+from embedalloc.study.heart.bench import prepare_split
 from embedalloc.study.heart.metrics import SCORES
 from embedalloc.study.heart.patients import PATIENTS
 from embedalloc.study.heart.table1 import MODELS, TIMES
@@ -19,7 +19,7 @@ def time_models(
 
     Networks of the same dimensions share one time.
     """
-    bench, _ = bench_of_split(patients, cell.settings, seed=cell.seed, split=0)
+    bench, _ = prepare_split(patients, cell.settings, seed=cell.seed, split=0)
     first = scores[scores["split"] == 0].set_index("model")["dimensions"]
     chosen = {model: tuple(first[model].tolist()) for model in MODELS}
     different = sorted(set(chosen.values()))
@@ -32,10 +32,9 @@ def time_models(
 
 if __name__ == "__main__":
     with job(snakemake.log[0]):
-        parameters = snakemake.params
-        cell = HeartCell.model_validate(parameters.cell)
+        cell = HeartCell.model_validate(snakemake.params.cell)
+        turns = snakemake.params.timed_epochs
         patients = read_table(snakemake.input.patients, PATIENTS)
-        scores = read_table(snakemake.input.scores, SCORES)
-        times = time_models(patients, scores, cell, parameters.timed_epochs)
-        settings = {**parameters}
+        times = time_models(patients, read_table(snakemake.input.scores, SCORES), cell, turns)
+        settings = cell.plain() | {"timed_epochs": turns}
         write_table(snakemake.output.times, times, TIMES, settings=settings, seed=cell.seed)

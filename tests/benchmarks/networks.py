@@ -28,7 +28,7 @@ from embedalloc.study.heart.trainer.network import (
     Rows,
     Schedule,
     draw_schedule,
-    initial_weights,
+    draw_weights,
     predict,
     split_weights,
     train,
@@ -96,7 +96,7 @@ def _case(name: str, shape: NetworkShape, cell: Mapping[str, Any]) -> Case:
     training, validation = heart_like(rng, cell["rows"]), heart_like(rng, cell["rows"] // 4)
     epochs, models = cell["epochs"], range(cell["models"])
     settings = training_with(epochs=epochs, patience=epochs)
-    task = Task(shape, initial_weights(shape, rng), training, validation, settings)
+    task = Task(shape, draw_weights(shape, rng), training, validation, settings)
     few = task._replace(settings=settings.model_copy(update={"epochs": cell["peer_epochs"]}))
     once = task._replace(settings=settings.model_copy(update={"epochs": 1, "patience": 1}))
     check_peers(few)
@@ -155,7 +155,7 @@ def ours(task: Task, model: int) -> Floats:
     """Train one model of many from its own stream."""
     rng = stream(1, "benchmark", "model", model)
     rows, epochs = len(task.training.codes), task.settings.epochs
-    weights = initial_weights(task.shape, rng)
+    weights = draw_weights(task.shape, rng)
     schedule = draw_schedule(rng, rows, epochs, task.shape.hidden, task.settings.dropout)
     return train_ours(task._replace(weights=weights), schedule)
 
@@ -267,7 +267,6 @@ def stacked(task: Task) -> Floats:
 def scikit_learn(task: Task) -> Floats:
     """Train on one-hot inputs; `partial_fit` makes one pass over the rows."""
     settings, labels = task.settings, task.training.labels
-    assert labels is not None
     model = MLPClassifier(
         task.shape.hidden,
         alpha=settings.weight_decay,
@@ -289,7 +288,7 @@ def _set_weights(model: MLPClassifier, task: Task, inputs: Floats, labels: Any) 
     """Give the model our weights; its first pass makes the arrays, and its optimiser goes."""
     model.partial_fit(inputs, labels, classes=[0, 1])
     _, layers = split_weights(task.shape, task.weights)
-    first = np.concatenate([layers.fields, layers.numeric])
+    first = np.concatenate([layers.categorical, layers.numeric])
     model.coefs_ = [first.copy(), layers.second.T.copy(), layers.last[:, None].copy()]
     biases = (layers.first_bias, layers.second_bias, layers.last_bias)
     model.intercepts_ = [bias.copy() for bias in biases]

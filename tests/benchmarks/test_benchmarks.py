@@ -122,7 +122,7 @@ def test_scikit_learn_trains_the_same_network():
     shape = networks.NetworkShape(networks.CARDINALITIES, None, networks.NUMERIC)
     rows = networks.heart_like(rng, 64), networks.heart_like(rng, 16)
     settings = networks.training_with(epochs=3, patience=3, dropout=0.0, weight_decay=0.0)
-    weights = networks.initial_weights(shape, rng)
+    weights = networks.draw_weights(shape, rng)
     schedule = networks.draw_schedule(rng, 64, 3, shape.hidden, 0.0)
     task = networks.Task(shape, weights, *rows, settings, schedule.orders)
     expected = networks.train_ours(task, schedule)

@@ -11,7 +11,7 @@ from embedalloc.study.heart.trainer.network import (
     Rows,
     Schedule,
     draw_schedule,
-    initial_weights,
+    draw_weights,
     predict,
     train,
 )
@@ -24,8 +24,7 @@ SQUARE_ROOT = tuple(math.ceil(math.sqrt(n)) for n in CARDINALITIES)
 SHAPES = {
     "square root": NetworkShape(CARDINALITIES, SQUARE_ROOT, 5),
     "large uniform": NetworkShape(CARDINALITIES, (28,) * 9, 5),
-    "with 0 and 1": NetworkShape(CARDINALITIES, (0, 1, 2, 0, 1, 7, 1, 0, 4), 5),
-    "only one field": NetworkShape(CARDINALITIES, (0, 0, 0, 6, 0, 0, 0, 0, 0), 5),
+    "mixed": NetworkShape(CARDINALITIES, (1, 1, 2, 3, 1, 7, 1, 9, 4), 5),
     "one-hot": NetworkShape(CARDINALITIES, None, 5),
     "other hidden": NetworkShape(CARDINALITIES, SQUARE_ROOT, 5, (13, 5)),
     "one-hot, other hidden": NetworkShape(CARDINALITIES, None, 5, (3, 21)),
@@ -39,7 +38,7 @@ def training_with(**changes) -> Training:
 
 
 def heart_like(rng: np.random.Generator, rows: int) -> Rows:
-    """Draw nine fields whose last code never occurs, five numbers, and labels from both."""
+    """Draw nine predictors whose last code never occurs, five numbers, and labels from both."""
     codes = np.stack([rng.integers(0, n - 1, rows) for n in CARDINALITIES], axis=1)
     numbers = rng.standard_normal((rows, NUMERIC))
     effects = np.random.default_rng(7)
@@ -53,7 +52,7 @@ def start(
     shape: NetworkShape, rows: int, seed: int = 0, epochs: int = 50, dropout: float = 0.25
 ) -> tuple[Floats, Schedule]:
     rng = np.random.default_rng(seed)
-    return initial_weights(shape, rng), draw_schedule(rng, rows, epochs, shape.hidden, dropout)
+    return draw_weights(shape, rng), draw_schedule(rng, rows, epochs, shape.hidden, dropout)
 
 
 def fingerprint(name: str, seed: int) -> str:

@@ -63,7 +63,7 @@ def train_plain(
     loss = nn.BCEWithLogitsLoss()
     codes, numbers, labels = tensors(training, torch.float64)
     held_labels = torch.tensor(validation.labels, dtype=torch.float64)
-    scale = 1 / (1 - schedule.dropout)
+    scale = 1 / (1 - settings.dropout)
     best, best_epoch, best_state = math.inf, 0, _copy_of_state(model)
     history = []
     for epoch in range(settings.epochs):

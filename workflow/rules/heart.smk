@@ -1,7 +1,7 @@
 # Heart disease (Section 3.4): Table 1 on many splits
 # reads:  config heart and audit, workflow/resources/{heart_disease,paper_table1.csv}
 # writes: results/heart/patients.parquet, {trained,splits,coefficients,folds}/{block}.parquet,
-#         scores.parquet, losses.parquet, times.parquet; results/audit.parquet
+#         scores.parquet, losses.parquet, times.parquet; results/audit.{parquet,json}
 #         figures/table1.*, table1_audit, final_allocation, heart_budget, heart_metrics, heart_pilot
 
 from embedalloc.study.heart.patients import SOURCES

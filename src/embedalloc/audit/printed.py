@@ -67,18 +67,6 @@ class MetricsTable(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Metrics:
-    """Exact metrics of one matrix, None where undefined; ``mcc_squared`` has the sign of MCC."""
-
-    accuracy: Fraction | None
-    precision: Fraction | None
-    recall: Fraction | None
-    f1: Fraction | None
-    mcc: float | None
-    mcc_squared: Fraction | None
-
-
-@dataclass(frozen=True)
 class UnexplainedCell:
     """A printed cell that ``matrix``, which explains more of its row than others, contradicts.
 
@@ -155,8 +143,8 @@ class Audit:
         return "\n".join(lines)
 
 
-def implied_metrics(tp: int, fp: int, fn: int, tn: int) -> Metrics:
-    """Return all metrics of one confusion matrix, exactly (MCC also as its signed square)."""
+def implied_metrics(tp: int, fp: int, fn: int, tn: int) -> dict[str, Fraction | float | None]:
+    """Return all metrics of one confusion matrix, None where undefined; all but MCC are exact."""
     for name, count in zip(ConfusionMatrix._fields, (tp, fp, fn, tn), strict=True):
         if type(count) is not int or count < 0:
             raise AuditError(f"{name} = {count!r}: an int of at least 0 is needed")
@@ -166,15 +154,13 @@ def implied_metrics(tp: int, fp: int, fn: int, tn: int) -> Metrics:
 
     top = tp * tn - fp * fn
     square = ratio(top * abs(top), (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
-    mcc = None if square is None else math.copysign(math.sqrt(abs(square)), square)
-    return Metrics(
-        ratio(tp + tn, tp + fp + fn + tn),
-        ratio(tp, tp + fp),
-        ratio(tp, tp + fn),
-        ratio(2 * tp, 2 * tp + fp + fn),
-        mcc,
-        square,
-    )
+    return {
+        "accuracy": ratio(tp + tn, tp + fp + fn + tn),
+        "precision": ratio(tp, tp + fp),
+        "recall": ratio(tp, tp + fn),
+        "f1": ratio(2 * tp, 2 * tp + fp + fn),
+        "mcc": None if square is None else math.copysign(math.sqrt(abs(square)), square),
+    }
 
 
 def _metric_name(header: str) -> str | None:
@@ -277,7 +263,7 @@ def _list_solution(
         matrices[name] = tuple(sorted(best))
         for matrix in matrices[name]:
             for cell in (c for c in row if c not in best[matrix]):
-                value = getattr(implied_metrics(*matrix), cell.column)
+                value = implied_metrics(*matrix)[cell.column]
                 implied = None if value is None else float(value * cell.unit)
                 missed.append(UnexplainedCell(name, cell.column, cell.printed, implied, matrix))
         if not best:

@@ -9,7 +9,7 @@ from sklearn import metrics as sk
 from embedalloc.intervals import corrected_p_value, holm, t_interval
 from embedalloc.study.claims.heart import RIVALS
 from embedalloc.study.heart import bench as bench_module
-from embedalloc.study.heart.bench import bench_of_split
+from embedalloc.study.heart.bench import prepare_split
 from embedalloc.study.heart.folds import select_by_folds
 from embedalloc.study.heart.metrics import (
     calibration_error,
@@ -19,20 +19,15 @@ from embedalloc.study.heart.metrics import (
     score,
 )
 from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS, TRAINED
-from embedalloc.study.heart.paired import mean_table, paired_table
+from embedalloc.study.heart.paired import tabulate_means, tabulate_pairs
 from embedalloc.study.heart.patients import (
     read_patients,
 )
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.heart.table1 import METRICS, MODELS, PAPER
-from embedalloc.study.heart.table1_text import (
-    Printed,
-    as_latex,
-    as_markdown,
-    paired_notes,
-    table_notes,
-)
+from embedalloc.study.heart.table1_text import as_latex, paired_notes, table_notes
 from embedalloc.study.heart.trainer.network import predict
+from embedalloc.study.workflow.document import Part, as_markdown
 from tests.oracles.plain_training import train_plain
 from tests.places import ROOT, changed, read_settings
 
@@ -119,7 +114,7 @@ def test_networks_of_the_study_equal_the_plain_loop(patients):
     """The proposed and the one-hot network of a real split, trained by torch's autograd."""
 
     settings = changed(QUICK, epochs=8)
-    bench, parts = bench_of_split(patients, settings, seed=3, split=0)
+    bench, parts = prepare_split(patients, settings, seed=3, split=0)
     test = bench.rows(parts.test)
     for dimensions in ((5, 4, 2, 4, 4, 3, 3, 3, 4), None):
         ours = bench.fit(dimensions)
@@ -264,7 +259,7 @@ def test_intervals_are_those_of_scipy():
 
 def test_the_paired_table_by_hand():
     scores = made_up_scores()
-    table = paired_table(scores, test=(276, 644), validation=(129, 515))
+    table = tabulate_pairs(scores, test=(276, 644), validation=(129, 515))
     table = table.set_index(["rival", "metric"])
     wide = scores.pivot(index="split", columns="model", values="validation_logloss")
     d = (wide["proposed"] - wide["one_hot"]).to_numpy()
@@ -295,7 +290,7 @@ def test_the_mean_table_places_the_papers_figures(two_splits):
     times = pd.DataFrame(
         {"model": MODELS, "dimensions": "1", "seconds_per_epoch": 0.1, "cpu_seconds_per_epoch": 0.1}
     )
-    table = mean_table(scores, times).set_index(["model", "metric"])
+    table = tabulate_means(scores, times).set_index(["model", "metric"])
     row = table.loc[("proposed", "accuracy")]
     mine = scores[scores["model"] == "proposed"]["accuracy"]
     assert row["mean"] == pytest.approx(mine.mean())
@@ -340,7 +335,8 @@ def test_weak_correlations_are_not_called_close(two_splits):
 
 
 def test_a_printed_table_in_markdown_and_latex():
-    table = Printed(["rival", "95 % interval"], [["one_hot", "−0.1 – 0.2"]], ["A note."])
-    assert as_markdown(table).splitlines()[2:] == ["| one_hot | −0.1 – 0.2 |", "", "- A note."]
+    head, rows = ["rival", "95 % interval"], [["one_hot", "−0.1 – 0.2"]]
+    table = Part(head=head, rows=rows, notes=["A note."])
+    assert as_markdown([table]).splitlines()[2:] == ["| one_hot | −0.1 – 0.2 |", "", "- A note."]
     assert r"rival & 95 \% interval \\" in as_latex(table)
     assert r"one\_hot & $-$0.1 -- 0.2 \\" in as_latex(table)

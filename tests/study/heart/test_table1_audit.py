@@ -6,7 +6,7 @@ import pytest
 
 from embedalloc.audit.printed import audit_table, read_metrics_table
 from embedalloc.study.heart.table1 import PAPER, PAPER_METRICS, SECONDS
-from embedalloc.study.heart.table1_audit import AUDIT, audit_frame, audit_printed, describe_audit
+from embedalloc.study.heart.table1_audit import AUDIT, audit_printed, describe_audit, tabulate_audit
 from embedalloc.study.workflow.document import as_markdown
 from embedalloc.study.workflow.tables import TableError, read_table, write_table
 from tests.places import PRINTED_TABLE
@@ -28,7 +28,7 @@ def test_the_printed_figures_are_those_of_the_study():
 
 
 def test_the_frame_keeps_its_contract_and_its_numbers(audited, tmp_path):
-    frame = audit_frame(audited[1])
+    frame = tabulate_audit(audited[1])
     path = tmp_path / "audit.parquet"
     write_table(path, frame, AUDIT, settings={}, seed=0)
     again = read_table(path, AUDIT)

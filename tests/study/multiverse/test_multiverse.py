@@ -17,9 +17,9 @@ from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
 from embedalloc.study.claims.heart import paired_findings
 from embedalloc.study.claims.ledger import judge, read_ledger
-from embedalloc.study.heart.bench import bench_of_split
+from embedalloc.study.heart.bench import prepare_split
 from embedalloc.study.heart.metrics import score
-from embedalloc.study.heart.paired import paired_table
+from embedalloc.study.heart.paired import tabulate_pairs
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse import space as mv
@@ -336,7 +336,7 @@ def test_heart_findings_are_those_of_the_paired_table_and_of_resampled_splits():
     patients = read_patients(DATA, cholesterol_zero_is_missing=False)
     scores, splits = score_splits(patients, cell, space.readings(space.default))
     first, *again = resampled_findings(scores, splits, seed=4)
-    table = paired_table(scores, test=(276, 644), validation=(129, 515))
+    table = tabulate_pairs(scores, test=(276, 644), validation=(129, 515))
     assert first == paired_findings(table)
     assert set(first["heart-brier"]) == {"one_try"}
     claim = CLAIMS["heart-accuracy"]
@@ -412,7 +412,7 @@ def test_defaults_of_the_new_settings_keep_every_number():
 def small_bench(**changes):
     patients = read_patients(DATA, cholesterol_zero_is_missing=False)
     quick = changed(SETTINGS.heart, epochs=6, patience=2, learning_rate=0.05, **changes)
-    return bench_of_split(patients, quick, seed=1, split=0)[0]
+    return prepare_split(patients, quick, seed=1, split=0)[0]
 
 
 def test_other_values_do_what_they_say():

@@ -25,7 +25,7 @@ from embedalloc.study.heart.trainer.network import (
     Schedule,
     TrainedNetwork,
     draw_schedule,
-    initial_weights,
+    draw_weights,
     split_weights,
     train,
 )
@@ -81,7 +81,7 @@ class Bench:
     def start(self, dimensions: Dimensions, restart: int) -> Floats:
         """Return initial weights, a function of split, restart and shape."""
         rng = self._named("weights", restart)
-        return initial_weights(self.shape(dimensions), rng, self.settings.embedding_sd)
+        return draw_weights(self.shape(dimensions), rng, self.settings.embedding_sd)
 
     def schedule(self, restart: int) -> Schedule:
         """Return the row orders and dropout masks that all networks of a restart share."""
@@ -157,7 +157,7 @@ def split_patients(
     return Parts(training, validation, test)
 
 
-def bench_of_split(
+def prepare_split(
     patients: pd.DataFrame, settings: HeartProtocol, *, seed: int, split: int
 ) -> tuple[Bench, Parts]:
     """Split the patients by the split's own stream, and prepare their rows."""

@@ -11,27 +11,22 @@ from embedalloc.study.heart.bench import Bench, split_patients
 from embedalloc.study.heart.networks import logloss, square_root_dimensions
 from embedalloc.study.heart.preprocess import RowNumbers, stratified_split
 from embedalloc.study.heart.trainer.network import TrainedNetwork, predict
-from embedalloc.study.settings.heart import HeartFolds, HeartFoldsCell
+from embedalloc.study.settings.heart import HeartFoldsCell
 
 
 def select_by_folds(patients: pd.DataFrame, cell: HeartFoldsCell) -> pd.DataFrame:
     """Return Algorithm 2's selection on the training and validation rows of the cell's splits."""
-    frames = [
-        _select_on_split(patients, cell.settings, cell.seed, split)
-        for split in range(cell.first, cell.last)
-    ]
-    return pd.concat(frames, ignore_index=True)
+    splits = range(cell.first, cell.last)
+    return pd.concat([_select_on_split(patients, cell, s) for s in splits], ignore_index=True)
 
 
-def _select_on_split(
-    patients: pd.DataFrame, settings: HeartFolds, seed: int, split: int
-) -> pd.DataFrame:
+def _select_on_split(patients: pd.DataFrame, cell: HeartFoldsCell, split: int) -> pd.DataFrame:
     """Run repeated K-fold validation; nothing of a fold is seen by the model judged on it.
 
     Early stopping needs validation rows of its own, taken from each fold's training rows.
     """
     # NOTE[PAPER] heart-folds: Algorithm 2 does not say where early stopping gets its rows.
-    named = partial(stream, seed, "heart", split)
+    settings, named = cell.settings, partial(stream, cell.seed, "heart", split)
     training, validation, _ = split_patients(patients, settings, named("rows"))
     everyone = np.sort(np.concatenate([training, validation]))
     labels = patients["disease"].to_numpy()

@@ -18,16 +18,20 @@ from embedalloc.study.heart.table1 import (
 )
 
 
-def mean_table(scores: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
+def tabulate_means(scores: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
     """Return one row per model and metric: our mean and interval beside the paper's figure."""
+    printed = {
+        (model, metric): figure
+        for model, figures in PAPER.items()
+        for metric, figure in zip((*PAPER_METRICS, SECONDS), figures, strict=True)
+    }
     rows = []
     for model in MODELS:
         mine = scores[scores["model"] == model]
-        printed = _printed(model)
         for metric in METRICS:
             values = mine[metric].to_numpy()
             low, high = t_interval(values)
-            paper = printed.get(metric, np.nan)
+            paper = printed.get((model, metric), np.nan)
             # Ties count half.
             below = 50 * ((values < paper).mean() + (values <= paper).mean())
             rows.append(
@@ -39,21 +43,14 @@ def mean_table(scores: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
                     "high": high,
                     "deviation": values.std(ddof=1),
                     "paper": paper,
-                    "percentile": np.nan if np.isnan(paper) else float(below),
+                    "percentile": np.nan if np.isnan(paper) else below,
                 }
             )
-    for row in times.to_dict("records"):
-        rows.append(
-            {"model": row["model"], "metric": SECONDS, "mean": row[SECONDS]}
-            | dict.fromkeys(("low", "high", "deviation", "percentile"), np.nan)
-            | {"paper": _printed(row["model"]).get(SECONDS, np.nan)}
-        )
+    # A time is no mean over splits and has no interval.
+    for model, seconds in zip(times["model"], times[SECONDS], strict=True):
+        paper = printed.get((model, SECONDS), np.nan)
+        rows.append({"model": model, "metric": SECONDS, "mean": seconds, "paper": paper})
     return pd.DataFrame(rows)[list(TABLE.columns)]
-
-
-def _printed(model: str) -> dict[str, float]:
-    """Return the paper's figures for a model by metric; none for our controls."""
-    return dict(zip((*PAPER_METRICS, SECONDS), PAPER[model], strict=True)) if model in PAPER else {}
 
 
 def rows_judged(splits: pd.DataFrame) -> dict[str, tuple[int, int]]:
@@ -66,7 +63,7 @@ def rows_judged(splits: pd.DataFrame) -> dict[str, tuple[int, int]]:
     return {"test": (test, training + validation), "validation": (validation, training)}
 
 
-def paired_table(
+def tabulate_pairs(
     scores: pd.DataFrame, *, test: tuple[int, int], validation: tuple[int, int]
 ) -> pd.DataFrame:
     """Return paired differences proposed − rival for every metric and every rival with scores.
@@ -101,7 +98,7 @@ def compare(
     test: tuple[int, int],
     validation: tuple[int, int],
 ) -> pd.DataFrame:
-    """Return the paired table of differences by split, rival and metric; see `paired_table`."""
+    """Return the paired table of differences by split, rival and metric; see `tabulate_pairs`."""
     # NOTE[PAPER] heart-intervals: the paper has one split and so no interval.
     ratios = [validation if metric == "validation_logloss" else test for metric in METRICS]
     shares = np.array([judged / used for judged, used in ratios])

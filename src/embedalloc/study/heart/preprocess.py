@@ -17,7 +17,7 @@ class Preprocessor:
     """What the training rows teach: most frequent levels and codes, medians, means and spreads.
 
     A level that the training rows do not have gets the one code reserved for unseen levels, the
-    last of its predictor.
+    last of its predictor. The `cardinalities` of the categorical predictors include it.
     """
 
     def __init__(self, training: pd.DataFrame) -> None:
@@ -27,13 +27,9 @@ class Preprocessor:
         )
         self._encoder = make_pipeline(impute, encode).fit(_values(training, CATEGORICAL))
         self._levels = np.array([len(levels) for levels in encode.categories_])
+        self.cardinalities = tuple((self._levels + 1).tolist())
         scale = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
         self._scaler = scale.fit(_values(training, NUMERIC))
-
-    @property
-    def cardinalities(self) -> tuple[int, ...]:
-        """Codes per categorical predictor, the reserved one included."""
-        return tuple((self._levels + 1).tolist())
 
     def codes(self, frame: pd.DataFrame) -> Ints:
         """Return the codes of the categorical predictors, one column each."""

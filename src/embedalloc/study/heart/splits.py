@@ -8,16 +8,12 @@ import pandas as pd
 
 from embedalloc.arrays import Floats
 from embedalloc.budgets import select_budget_by_holdout
-from embedalloc.proportional import (
-    dimensions_by_priority,
-    proportional_dimensions,
-    weigh_equally,
-)
-from embedalloc.study.heart.bench import Bench, bench_of_split
+from embedalloc.proportional import dimensions_by_priority, proportional_dimensions, weigh_equally
+from embedalloc.study.heart.bench import Bench, prepare_split
 from embedalloc.study.heart.networks import SEARCHED, square_root_dimensions
 from embedalloc.study.heart.patients import CATEGORICAL
 from embedalloc.study.heart.trainer.network import TrainedNetwork, predict
-from embedalloc.study.settings.heart import HeartCell, HeartModels
+from embedalloc.study.settings.heart import HeartCell
 
 
 def run_splits(
@@ -27,10 +23,7 @@ def run_splits(
 
     Only networks that some of the models of Table 1 need are trained, or all of them.
     """
-    settings, seed = cell.settings, cell.seed
-    results = [
-        run_split(patients, settings, seed, split, models) for split in range(cell.first, cell.last)
-    ]
+    results = [_run_split(patients, cell, split, models) for split in range(cell.first, cell.last)]
     trained, splits, coefficients = zip(*results, strict=True)
     return (
         pd.DataFrame([row for rows in trained for row in rows]),
@@ -39,12 +32,8 @@ def run_splits(
     )
 
 
-def run_split(
-    patients: pd.DataFrame,
-    settings: HeartModels,
-    seed: int,
-    split: int,
-    models: Collection[str] | None,
+def _run_split(
+    patients: pd.DataFrame, cell: HeartCell, split: int, models: Collection[str] | None
 ) -> tuple[list[dict[str, Any]], dict[str, Any], list[dict[str, Any]]]:
     """Train the networks of one split: Algorithm 1 end to end, its rivals and the controls."""
 
@@ -52,7 +41,8 @@ def run_split(
     def wanted(model: str) -> bool:
         return models is None or model in models
 
-    bench, parts = bench_of_split(patients, settings, seed=seed, split=split)
+    settings = cell.settings
+    bench, parts = prepare_split(patients, settings, seed=cell.seed, split=split)
     pilot_dimensions = square_root_dimensions(bench.cardinalities)
     # The pilot has the dimensions of the unconstrained model, so it is that model.
     pilot = bench.fit(pilot_dimensions)
@@ -65,7 +55,7 @@ def run_split(
     coefficients = bench.weigh(after)
 
     def fit(network: str, budget: int) -> TrainedNetwork:
-        chosen = choose_dimensions(network, bench, coefficients, budget)
+        chosen = _choose_dimensions(network, bench, coefficients, budget)
         fitted[network, budget, 0] = bench.fit(chosen)
         return fitted[network, budget, 0]
 
@@ -109,7 +99,7 @@ def run_split(
     return rows, {"split": split, **parts._asdict(), **selected}, pilots
 
 
-def choose_dimensions(
+def _choose_dimensions(
     network: str, bench: Bench, coefficients: Floats, budget: int
 ) -> tuple[int, ...]:
     """Return the dimensions of a network whose name says who chooses them."""

@@ -50,7 +50,7 @@ def audit_printed(path: str | Path, largest_test_set: int) -> tuple[MetricsTable
     return printed, audit
 
 
-def audit_frame(audit: Audit) -> pd.DataFrame:
+def tabulate_audit(audit: Audit) -> pd.DataFrame:
     """Return one row per test set, model and matrix, the smallest test set first."""
     rows = []
     for solution in audit.solutions:
@@ -61,12 +61,9 @@ def audit_frame(audit: Audit) -> pd.DataFrame:
                     for cell in solution.unexplained
                     if (cell.row, cell.matrix) == (model, matrix)
                 ]
-                rows.append(
-                    {"n": solution.n, "positives": solution.positives, "model": model}
-                    | matrix._asdict()
-                    | {"unexplained": len(cells), "cells": "; ".join(cells)}
-                )
-    return pd.DataFrame(rows)[list(AUDIT.columns)]
+                words = "; ".join(cells)
+                rows.append((solution.n, solution.positives, model, *matrix, len(cells), words))
+    return pd.DataFrame(rows, columns=list(AUDIT.columns))
 
 
 def describe_audit(printed: MetricsTable, audit: Audit) -> list[Part]:
@@ -116,7 +113,7 @@ def _matrix_table(printed: MetricsTable, solution: Solution) -> list[list[str]]:
         implied = implied_metrics(*matrix)
         cells = []
         for metric in metrics:
-            value = getattr(implied, metric)
+            value = implied[metric]
             shown = "undefined" if value is None else f"{float(value):.3f}"
             # Bold where the matrix contradicts what is printed.
             if (model, metric) in wrong:

@@ -4,7 +4,7 @@ Everything that a setting decides is computed from the tables and the settings, 
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -19,7 +19,7 @@ from embedalloc.study.heart.table1 import (
     PAPER_METRICS,
     SECONDS,
 )
-from embedalloc.text import markdown_table
+from embedalloc.study.workflow.document import Part
 
 Row = Mapping[Hashable, Any]
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -27,15 +27,7 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 _CLOSE = 0.8
 
 
-class Printed(NamedTuple):
-    """A printed table: its head, its cells and the notes below."""
-
-    head: list[str]
-    rows: list[list[str]]
-    notes: list[str]
-
-
-def print_means(means: pd.DataFrame, notes: list[str]) -> Printed:
+def print_means(means: pd.DataFrame, notes: list[str]) -> Part:
     """Return Table 1: for each model our means and, below, the paper's figures."""
     labels = [METRIC_LABELS[metric] for metric in (*METRICS, SECONDS)]
     cells = {(row["model"], row["metric"]): row for row in means.to_dict("records")}
@@ -47,18 +39,18 @@ def print_means(means: pd.DataFrame, notes: list[str]) -> Printed:
         ours = [f"{row['mean']:.3f} ({row['low']:.3f}, {row['high']:.3f})" for row in mine]
         rows.append([MODEL_LABELS[model], "ours", *ours, _with_ratio(seconds, fastest, "mean")])
         if model in PAPER:
-            theirs = [f"{row['paper']:.3f} [{row['percentile']:.0f}]" for row in mine]
-            empty = [""] * (len(METRICS) - len(PAPER_METRICS))
-            theirs[len(PAPER_METRICS) :] = empty
-            rows.append(["", "paper", *theirs, _with_ratio(seconds, fastest, "paper")])
-    return Printed(["model", "", *labels], rows, notes)
+            printed = mine[: len(PAPER_METRICS)]
+            theirs = [f"{row['paper']:.3f} [{row['percentile']:.0f}]" for row in printed]
+            empty = [""] * (len(mine) - len(printed))
+            rows.append(["", "paper", *theirs, *empty, _with_ratio(seconds, fastest, "paper")])
+    return _part(["model", "", *labels], rows, notes)
 
 
 def _with_ratio(seconds: Row, fastest: Row, whose: str) -> str:
     return f"{seconds[whose]:.3f} ({seconds[whose] / fastest[whose]:.1f}x)"
 
 
-def print_pairs(paired: pd.DataFrame, notes: list[str]) -> Printed:
+def print_pairs(paired: pd.DataFrame, notes: list[str]) -> Part:
     """Return the paired comparison of the proposed model with every rival."""
     rows = [
         [
@@ -75,7 +67,11 @@ def print_pairs(paired: pd.DataFrame, notes: list[str]) -> Printed:
         for row in paired.to_dict("records")
     ]
     compared = ["rival", "metric", "proposed − rival", "95 % interval", "Nadeau–Bengio"]
-    return Printed([*compared, "p", "p (Holm)", "won", "tied"], rows, notes)
+    return _part([*compared, "p", "p (Holm)", "won", "tied"], rows, notes)
+
+
+def _part(head: list[str], rows: list[list[str]], notes: list[str]) -> Part:
+    return Part(head=head, rows=rows, align=[" --- "] * len(head), notes=notes)
 
 
 def table_notes(
@@ -147,13 +143,7 @@ def paired_notes(splits: pd.DataFrame) -> list[str]:
     ]
 
 
-def as_markdown(table: Printed) -> str:
-    """Return a Markdown table with its notes as a list below."""
-    lines = markdown_table(table.head, table.rows, align=[" --- "] * len(table.head))
-    return "\n".join([lines, "", *(f"- {note}" for note in table.notes), ""])
-
-
-def as_latex(table: Printed) -> str:
+def as_latex(table: Part) -> str:
     """Return a LaTeX tabular with its notes as comments above."""
     signs = str.maketrans({"%": r"\%", "−": "$-$", "–": "--", "_": r"\_"})
     head, *rows = (

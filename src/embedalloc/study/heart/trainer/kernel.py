@@ -1,8 +1,8 @@
 """The compiled part of `embedalloc.study.heart.trainer.network`: one model trained by plain loops.
 
 Each table is multiplied into the first layer once per step ("folded"), after which a row costs one
-gather and add per field whatever the dimension. The inner loops run over contiguous hidden units
-or batch rows, their number known only at run time, so that LLVM turns them into vector
+gather and add per predictor whatever the dimension. The inner loops run over contiguous hidden
+units or batch rows, their number known only at run time, so that LLVM turns them into vector
 instructions without any flag (a constant number would be unrolled and stay scalar).
 
 All arithmetic is float64 and every sum has a fixed order: the vectorised loops are element-wise,
@@ -28,7 +28,7 @@ ADAM_BETA_1, ADAM_BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 class Layers(NamedTuple):
     """The dense layers as views of a flat weight vector."""
 
-    fields: Floats  # (columns of all fields, first)
+    categorical: Floats  # (columns of all predictors, first)
     numeric: Floats  # (numeric inputs, first)
     first_bias: Floats
     second: Floats  # (second, first)
@@ -38,7 +38,7 @@ class Layers(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Cardinalities and first-layer columns of the fields in use, and the other sizes."""
+    """Cardinalities and first-layer columns of the predictors, and the other sizes."""
 
     cardinalities: Ints
     columns: Ints
@@ -49,12 +49,12 @@ class Sizes(NamedTuple):
 
 
 class Data(NamedTuple):
-    """Rows whose codes count through all fields in use."""
+    """Rows whose codes count through all predictors."""
 
     codes: Ints
     numbers: Floats
     labels: Floats
-    reach: Ints  # by field, 1 + the highest code that occurs: tables need no folding beyond
+    reach: Ints  # by predictor, 1 + the highest code that occurs: tables need no folding beyond
 
 
 class Steps(NamedTuple):
@@ -156,7 +156,7 @@ def _set_inner_products(a: Floats, b: Floats, out: Floats) -> None:
 
 @_compiled
 def _fold_tables(flat: Floats, sizes: Sizes, reach: Ints, weights: Floats, folded: Floats) -> None:
-    """Set `folded` to table times first-layer weights, one row per category of all fields."""
+    """Set `folded` to table times first-layer weights, one row per category of all predictors."""
     folded[:] = 0.0
     at, category, column = 0, 0, 0
     for j in range(sizes.columns.size):
@@ -304,10 +304,10 @@ def logits_of(flat: Floats, sizes: Sizes, data: Data) -> Floats:
     """Return the logit of every row, without dropout."""
     rows = data.codes.shape[0]
     layers = _layers(flat, sizes)
-    folded = layers.fields
+    folded = layers.categorical
     if not sizes.one_hot:
         folded = np.empty((sizes.cardinalities.sum(), sizes.first))
-        _fold_tables(flat, sizes, data.reach, layers.fields, folded)
+        _fold_tables(flat, sizes, data.reach, layers.categorical, folded)
     batch = _scratch(rows, sizes.first, sizes.second)
     kept_first, kept_second = (
         np.ones((rows, sizes.first), np.uint8),
@@ -337,7 +337,7 @@ def fit(
     rows, step = data.codes.shape[0], 0
     grad, mean, square = np.zeros(flat.size), np.zeros(flat.size), np.zeros(flat.size)
     layers, layers_grad = _layers(flat, sizes), _layers(grad, sizes)
-    folded, folded_grad = layers.fields, layers_grad.fields
+    folded, folded_grad = layers.categorical, layers_grad.categorical
     if not sizes.one_hot:
         folded = np.empty((sizes.cardinalities.sum(), sizes.first))
         folded_grad = np.empty((sizes.cardinalities.sum(), sizes.first))
@@ -351,7 +351,7 @@ def fit(
             grad[:] = 0.0
             if not sizes.one_hot:  # else the folded gradient is part of the gradient
                 folded_grad[:] = 0.0
-                _fold_tables(flat, sizes, data.reach, layers.fields, folded)
+                _fold_tables(flat, sizes, data.reach, layers.categorical, folded)
             _forward(
                 data, order, start, kept_first, kept_second, steps.dropout_scale, folded, layers,
                 batch,
@@ -359,8 +359,9 @@ def fit(
             _backward(data, order, start, folded_grad, layers, layers_grad, batch)
             if not sizes.one_hot:
                 _unfold_gradient(
-                    flat, sizes, data.reach, layers.fields, folded_grad, grad, layers_grad.fields
-                )
+                    flat, sizes, data.reach, layers.categorical, folded_grad, grad,
+                    layers_grad.categorical,
+                )  # fmt: skip
             step += 1
             _adam(flat, grad, mean, square, steps, step)
         history[epoch] = _scores(logits_of(flat, sizes, held_out), held_out.labels)

@@ -1,9 +1,9 @@
 """Train many small embedding networks on the CPU, one model at a time.
 
-The network is a binary classifier. Every categorical field is mapped to a row of its table, the
+The network is a binary classifier. Every categorical predictor is mapped to a row of its table, the
 rows are put beside the numeric inputs, and two hidden layers follow: linear, ReLU, dropout,
-linear, ReLU, dropout, linear, one logit. A field of dimension 0 is left out. Without tables (the
-one-hot kind) the first layer takes the one-hot inputs themselves.
+linear, ReLU, dropout, linear, one logit. Without tables (the one-hot kind) the first layer takes
+the one-hot inputs themselves.
 
 `train` is a pure function of its arguments: row orders and dropout masks are drawn beforehand by
 `draw_schedule`. The bits of a result do not depend on other models, processes, threads or the width
@@ -31,8 +31,6 @@ from embedalloc.study.heart.trainer.kernel import (
 )
 from embedalloc.study.settings.heart import Training
 
-MASK_LEVELS = 65536  # a dropout decision is one 16-bit draw
-
 
 @dataclass(frozen=True)
 class NetworkShape:
@@ -41,9 +39,9 @@ class NetworkShape:
     Parameters
     ----------
     cardinalities
-        Number of codes of each categorical field.
+        Number of codes of each categorical predictor.
     dimensions
-        Embedding dimension of each field, 0 to leave the field out; None for one-hot inputs.
+        Embedding dimension of each predictor; None for one-hot inputs.
     numeric
         Number of numeric inputs.
     hidden
@@ -55,27 +53,9 @@ class NetworkShape:
     numeric: int
     hidden: tuple[int, int] = (32, 8)
 
-    def __post_init__(self) -> None:
-        fields = len(self.cardinalities)
-        if len(self.columns) != fields:
-            raise ValueError(f"dimensions: {len(self.columns)} for {fields} cardinalities")
-        for field, (cardinality, columns) in enumerate(
-            zip(self.cardinalities, self.columns, strict=True)
-        ):
-            if cardinality < 1:
-                raise ValueError(f"cardinalities: {cardinality} for field {field}, at least 1")
-            if columns < 0:
-                raise ValueError(f"dimensions: {columns} for field {field}, at least 0")
-        if self.numeric < 0:
-            raise ValueError(f"numeric: {self.numeric} inputs, at least 0")
-        if len(self.hidden) != 2 or min(self.hidden) < 1:
-            raise ValueError(f"hidden: {self.hidden} is not two numbers of units, each at least 1")
-        if self.inputs == 0:
-            raise ValueError("no inputs: every field has dimension 0 and there are no numbers")
-
     @property
     def columns(self) -> tuple[int, ...]:
-        """First-layer inputs of each field: its dimension, or its cardinality if one-hot."""
+        """First-layer inputs of each predictor: its dimension, or its cardinality if one-hot."""
         return self.cardinalities if self.dimensions is None else self.dimensions
 
     @property
@@ -99,11 +79,11 @@ class NetworkShape:
 
 @dataclass(frozen=True)
 class Rows:
-    """Observations: codes (rows x fields), numbers (rows x numeric inputs), labels 0 or 1."""
+    """Observations: codes (rows x predictors), numbers (rows x numeric inputs), labels 0 or 1."""
 
     codes: NDArray[np.integer[Any]]
     numbers: Floats
-    labels: NDArray[Any] | None = None
+    labels: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -117,21 +97,6 @@ class Schedule:
     orders: Ints
     kept_first: Bytes
     kept_second: Bytes
-    dropout: float
-
-    def __post_init__(self) -> None:
-        epochs, rows = self.orders.shape
-        for kept in (self.kept_first, self.kept_second):
-            if (
-                kept.shape[:2] != (epochs, rows)
-                or kept.dtype != np.uint8
-                or kept.max(initial=0) > 1
-            ):
-                raise ValueError(f"masks must be uint8, 0 or 1, of shape ({epochs}, {rows}, units)")
-        _check_dropout(self.dropout)
-        wrong = (np.sort(self.orders, axis=1) != np.arange(rows)).any(axis=1)
-        if wrong.any():
-            raise ValueError(f"order {np.argmax(wrong)} is not a permutation of 0..{rows - 1}")
 
 
 @dataclass(frozen=True)
@@ -157,7 +122,7 @@ def split_weights(shape: NetworkShape, weights: Floats) -> tuple[tuple[Floats, .
     return tuple(tables), split_layers(weights, _sizes(shape))
 
 
-def initial_weights(
+def draw_weights(
     shape: NetworkShape, rng: np.random.Generator, embedding_sd: float = 1.0
 ) -> Floats:
     """Draw a flat weight vector: normal tables, layers as torch's `nn.Linear` by default.
@@ -183,8 +148,7 @@ def draw_schedule(
 
     The probability is met to the nearest 1/65536: a decision takes 16 random bits.
     """
-    _check_dropout(dropout)
-    threshold = np.uint16(min(round(dropout * MASK_LEVELS), MASK_LEVELS - 1))
+    threshold = np.uint16(min(round(dropout * 2**16), 2**16 - 1))
     orders = rng.permuted(np.tile(np.arange(rows, dtype=np.int64), (epochs, 1)), axis=1)
 
     def mask(units: int) -> Bytes:
@@ -194,7 +158,7 @@ def draw_schedule(
         draws = words.astype("<u8", copy=False).view("<u2")[:count].reshape(epochs, rows, units)
         return (draws >= threshold).view(np.uint8)
 
-    return Schedule(orders, mask(hidden[0]), mask(hidden[1]), dropout)
+    return Schedule(orders, mask(hidden[0]), mask(hidden[1]))
 
 
 def train(
@@ -217,16 +181,15 @@ def train(
     `patience` epochs in succession brought no improvement, or after `epochs` epochs. With
     `restore_best` the weights are those after the best epoch, otherwise after the last one run.
     """
-    data = _checked_rows(shape, training, "training", labelled=True)
-    held_out = _checked_rows(shape, validation, "validation", labelled=True)
-    _check_schedule(shape, schedule, data.labels.size, settings)
-    current = _checked_weights(shape, weights).copy()
-    history = np.empty((settings.epochs, 2))
+    current, history = weights.copy(), np.empty((settings.epochs, 2))
     masks = (_plain(schedule.kept_first, np.uint8), _plain(schedule.kept_second, np.uint8))
+    for kept, units in zip(masks, shape.hidden, strict=True):
+        if len(kept) < settings.epochs or kept.shape[1:] != (len(training.labels), units):
+            raise ValueError(f"masks {kept.shape} for {settings.epochs} epochs and {units} units")
     steps = Steps(
         settings.learning_rate,
         settings.weight_decay,
-        1.0 / (1.0 - schedule.dropout),
+        1.0 / (1.0 - settings.dropout),
         settings.batch,
         settings.patience,
         int(settings.watch == "error"),
@@ -234,8 +197,8 @@ def train(
     best, best_epoch, epochs_run = fit(
         current,
         _sizes(shape),
-        data,
-        held_out,
+        _data(shape, training),
+        _data(shape, validation),
         _plain(schedule.orders, np.int64),
         masks,
         steps,
@@ -246,9 +209,7 @@ def train(
         epoch = 1 + int(np.argmin(np.isfinite(history).all(axis=1)))
         raise FloatingPointError(f"training diverged: validation loss not finite at epoch {epoch}")
     final = best if settings.restore_best else current
-    return TrainedNetwork(
-        shape, final, best_epoch, epochs_run, history[:, 0].copy(), history[:, 1].copy()
-    )
+    return TrainedNetwork(shape, final, best_epoch, epochs_run, *history.T.copy())
 
 
 def compile_kernel() -> None:
@@ -268,21 +229,14 @@ def compile_kernel() -> None:
     for dimensions in ((2,), None):
         shape = NetworkShape((3,), dimensions, 1)
         schedule = draw_schedule(rng, 40, 1, shape.hidden, settings.dropout)
-        predict(train(shape, initial_weights(shape, rng), schedule, rows, rows, settings), rows)
+        predict(train(shape, draw_weights(shape, rng), schedule, rows, rows, settings), rows)
 
 
 def predict(trained: TrainedNetwork, rows: Rows) -> Floats:
     """Return the probability of label 1 for each row, without dropout."""
-    data = _checked_rows(trained.shape, rows, "given", labelled=False)
-    weights = _checked_weights(trained.shape, trained.weights)
-    logits = logits_of(weights, _sizes(trained.shape), data)
+    logits = logits_of(trained.weights, _sizes(trained.shape), _data(trained.shape, rows))
     with np.errstate(over="ignore"):  # exp may overflow to inf, whose reciprocal is rightly 0
         return 1.0 / (1.0 + np.exp(-logits))
-
-
-def _check_dropout(dropout: float) -> None:
-    if not 0.0 <= dropout < 1.0:
-        raise ValueError(f"dropout must lie in [0, 1), got {dropout}")
 
 
 def _plain(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
@@ -290,70 +244,24 @@ def _plain(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
     return np.require(values, dtype, ["C", "W"])
 
 
-def _checked_weights(shape: NetworkShape, weights: Floats) -> Floats:
-    if weights.shape != (shape.parameters,):
-        raise ValueError(f"expected {shape.parameters} weights, got shape {weights.shape}")
-    if not np.isfinite(weights).all():
-        raise ValueError(f"weight {int(np.argmin(np.isfinite(weights)))} is not finite")
-    return _plain(weights, np.float64)
-
-
-def _check_schedule(shape: NetworkShape, schedule: Schedule, rows: int, settings: Training) -> None:
-    epochs, scheduled_rows = schedule.orders.shape
-    if epochs < settings.epochs:
-        raise ValueError(
-            f"the schedule has {epochs} epochs, the settings ask for {settings.epochs}"
-        )
-    if scheduled_rows != rows:
-        raise ValueError(
-            f"the schedule is for {scheduled_rows} rows, the training data have {rows}"
-        )
-    units = (schedule.kept_first.shape[2], schedule.kept_second.shape[2])
-    if units != shape.hidden:
-        raise ValueError(f"the schedule's masks are for hidden units {units}, not {shape.hidden}")
-    if schedule.dropout != settings.dropout:
-        raise ValueError(
-            f"the schedule's dropout is {schedule.dropout}, the settings' {settings.dropout}"
-        )
-
-
-def _checked_rows(shape: NetworkShape, rows: Rows, name: str, *, labelled: bool) -> Data:
-    """Rows as the kernel takes them: codes count through all fields, left-out fields removed."""
-    codes, numbers, labels = rows.codes, rows.numbers, rows.labels
-    count = codes.shape[0]
-    if count == 0 or codes.shape[1:] != (len(shape.cardinalities),):
-        raise ValueError(f"{name} rows: codes {codes.shape}, {len(shape.cardinalities)} fields")
-    if not np.issubdtype(codes.dtype, np.integer):
-        raise TypeError(f"{name} rows: codes must be integers, got {codes.dtype}")
-    outside = np.argwhere((codes < 0) | (codes >= np.array(shape.cardinalities, dtype=np.int64)))
-    if outside.size:
-        row, field = outside[0]
-        raise ValueError(
-            f"{name} rows: code {codes[row, field]} of field {field} in row {row} is not in "
-            f"0..{shape.cardinalities[field] - 1}"
-        )
-    if numbers.shape != (count, shape.numeric):
-        raise ValueError(f"{name} rows: numbers {numbers.shape}, not {(count, shape.numeric)}")
-    if not np.isfinite(numbers).all():
-        row, column = np.argwhere(~np.isfinite(numbers))[0]
-        raise ValueError(f"{name} rows: numeric input {column} in row {row} is not finite")
-    labels = np.zeros(count) if not labelled else labels
-    if labels is None or labels.shape != (count,):
-        raise ValueError(f"{name} rows: {count} labels are needed")
-    wrong = np.flatnonzero((labels != 0) & (labels != 1))
-    if wrong.size:
-        raise ValueError(f"{name} rows: label {labels[wrong[0]]} in row {wrong[0]} is not 0 or 1")
-    used = np.array(shape.columns, dtype=np.int64) > 0
+def _data(shape: NetworkShape, rows: Rows) -> Data:
+    """Rows as the kernel takes them, with codes that count through all predictors."""
     sizes = np.array(shape.cardinalities, dtype=np.int64)
-    reach = codes.max(axis=0)[used].astype(np.int64) + 1
-    through = (codes.astype(np.int64) + np.cumsum(sizes * used) - sizes)[:, used]
+    outside = np.argwhere((rows.codes < 0) | (rows.codes >= sizes))
+    if outside.size:  # the kernel would read beside its tables
+        row, predictor = outside[0]
+        raise ValueError(
+            f"code {rows.codes[row, predictor]} of predictor {predictor} in row {row} is not in "
+            f"0..{sizes[predictor] - 1}"
+        )
     return Data(
-        _plain(through, np.int64), _plain(numbers, np.float64), labels.astype(np.float64), reach
+        _plain(rows.codes + np.cumsum(sizes) - sizes, np.int64),
+        _plain(rows.numbers, np.float64),
+        rows.labels.astype(np.float64),
+        rows.codes.max(axis=0).astype(np.int64) + 1,
     )
 
 
 def _sizes(shape: NetworkShape) -> Sizes:
-    pairs = [(n, d) for n, d in zip(shape.cardinalities, shape.columns, strict=True) if d > 0]
-    fields = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    n, d = fields[:, 0].copy(), fields[:, 1].copy()
+    n, d = (np.array(each, dtype=np.int64) for each in (shape.cardinalities, shape.columns))
     return Sizes(n, d, shape.dimensions is None, shape.numeric, *shape.hidden)

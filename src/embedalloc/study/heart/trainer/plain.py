@@ -13,7 +13,7 @@ from embedalloc.streams import stream
 from embedalloc.study.heart.trainer.network import (
     NetworkShape,
     Rows,
-    initial_weights,
+    draw_weights,
     split_weights,
 )
 from embedalloc.study.settings.heart import Training
@@ -45,12 +45,10 @@ class PlainNetwork(nn.Module):
         super().__init__()
         self.cardinalities = shape.cardinalities
         self.one_hot = shape.dimensions is None
-        self.used = [j for j, columns in enumerate(shape.columns) if columns > 0]
         first, second = shape.hidden
         self.embeddings = nn.ModuleList(
             nn.Embedding(n, d)
             for n, d in zip(shape.cardinalities, shape.dimensions or (), strict=not self.one_hot)
-            if d > 0
         )
         self.first = nn.Linear(shape.inputs, first)
         self.second = nn.Linear(first, second)
@@ -61,8 +59,8 @@ class PlainNetwork(nn.Module):
 
     def _set_weights(self, shape: NetworkShape, weights: Floats) -> None:
         tables, layers = split_weights(shape, weights)
-        inputs = np.concatenate([layers.fields, layers.numeric])
-        values = [*(table for table in tables if table.size), inputs.T, layers.first_bias]
+        inputs = np.concatenate([layers.categorical, layers.numeric])
+        values = [*tables, inputs.T, layers.first_bias]
         values += [layers.second, layers.second_bias, layers.last[None], layers.last_bias]
         with torch.no_grad():
             for parameter, value in zip(self.parameters(), values, strict=True):
@@ -76,9 +74,7 @@ class PlainNetwork(nn.Module):
                 for j, n in enumerate(self.cardinalities)
             ]
         else:
-            parts = [
-                table(codes[:, j]) for j, table in zip(self.used, self.embeddings, strict=True)
-            ]
+            parts = [table(codes[:, j]) for j, table in enumerate(self.embeddings)]
         hidden = self.dropout(torch.relu(self.first(torch.cat([*parts, numbers], dim=1))))
         hidden = self.dropout(torch.relu(self.second(hidden)))
         logits: Tensor = self.last(hidden)
@@ -93,52 +89,41 @@ def time_in_turns(
     The networks take turns, so that whatever else the machine does slows all of them alike.
     """
     times = [
-        [seconds_per_epoch(shape, rows, settings, stream(0, "timing", turn)) for shape in shapes]
+        [_seconds_per_epoch(shape, rows, settings, stream(0, "timing", turn)) for shape in shapes]
         for turn in range(turns)
     ]
-    medians = np.median(times, axis=0)
-    return [(wall, cpu) for wall, cpu in medians.tolist()]
+    return [(wall, cpu) for wall, cpu in np.median(times, axis=0).tolist()]
 
 
-def seconds_per_epoch(
+def _seconds_per_epoch(
     shape: NetworkShape, rows: Rows, settings: Training, rng: np.random.Generator
-) -> tuple[float, float]:
+) -> Floats:
     """Time the loop of the tutorials: float32, `nn.Dropout` and a shuffling `DataLoader`.
 
     One epoch of warm-up is left out; the medians of wall-clock and CPU seconds over two more are
     returned. An epoch is one pass over the training rows, without any validation. Torch runs on
     one thread.
     """
-    weights, seed = initial_weights(shape, rng), int(rng.integers(2**63))
-    threads = torch.get_num_threads()
+    weights, seed = draw_weights(shape, rng), int(rng.integers(2**63))
+    threads, times = torch.get_num_threads(), []
     torch.set_num_threads(1)
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            times = _epoch_times(shape, weights, rows, settings, 3)
+            model = PlainNetwork(shape, weights, dropout=settings.dropout, dtype=torch.float32)
+            adam, loss = adam_for(model, settings), nn.BCEWithLogitsLoss()
+            data = TensorDataset(*tensors(rows, torch.float32))
+            loader = DataLoader(data, batch_size=settings.batch, shuffle=True)
+            for _ in range(3):
+                wall, cpu = time.perf_counter(), time.process_time()
+                for codes, numbers, labels in loader:
+                    adam.zero_grad()
+                    loss(model(codes, numbers), labels).backward()
+                    adam.step()
+                times.append((time.perf_counter() - wall, time.process_time() - cpu))
     finally:
         torch.set_num_threads(threads)
-    wall, cpu = np.median(times[1:], axis=0).tolist()
-    return wall, cpu
-
-
-def _epoch_times(
-    shape: NetworkShape, weights: Floats, rows: Rows, settings: Training, epochs: int
-) -> list[tuple[float, float]]:
-    model = PlainNetwork(shape, weights, dropout=settings.dropout, dtype=torch.float32)
-    adam = adam_for(model, settings)
-    loss = nn.BCEWithLogitsLoss()
-    data = TensorDataset(*tensors(rows, torch.float32))
-    loader = DataLoader(data, batch_size=settings.batch, shuffle=True)
-    times = []
-    for _ in range(epochs):
-        wall, cpu = time.perf_counter(), time.process_time()
-        for codes, numbers, labels in loader:
-            adam.zero_grad()
-            loss(model(codes, numbers), labels).backward()
-            adam.step()
-        times.append((time.perf_counter() - wall, time.process_time() - cpu))
-    return times
+    return np.asarray(np.median(times[1:], axis=0))
 
 
 def adam_for(model: PlainNetwork, settings: Training) -> torch.optim.Adam:
@@ -149,10 +134,9 @@ def adam_for(model: PlainNetwork, settings: Training) -> torch.optim.Adam:
 
 
 def tensors(rows: Rows, dtype: torch.dtype) -> tuple[Tensor, Tensor, Tensor]:
-    """Return codes, numbers and labels as tensors; labels that are missing count as 0."""
-    labels = np.zeros(len(rows.codes)) if rows.labels is None else rows.labels
+    """Return codes, numbers and labels as tensors."""
     return (
         torch.tensor(rows.codes),
         torch.tensor(rows.numbers, dtype=dtype),
-        torch.tensor(labels, dtype=dtype),
+        torch.tensor(rows.labels, dtype=dtype),
     )
