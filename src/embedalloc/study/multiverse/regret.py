@@ -18,12 +18,7 @@ from embedalloc.problem import BudgetProblem
 from embedalloc.response import curves_from_moments
 from embedalloc.spectra import fit_coefficient, spectral_tails
 from embedalloc.streams import stream
-from embedalloc.study.exp3 import (
-    blind_allocations,
-    budget_problem,
-    informed_allocations,
-    know,
-)
+from embedalloc.study.exp3 import blind_allocations, budget_problem, informed_allocations, know
 from embedalloc.study.exp3_sample import Replication, draw_replication
 from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
 from embedalloc.study.workflow.tables import Column, Contract
@@ -166,8 +161,9 @@ class RuleBook:
         ]
         weights = np.linalg.solve(drawn.gram, drawn.moment)
         parts = np.split(weights, np.cumsum(self.caps)[:-1])
+        # Σ_{k>d} for d = 0 … r, in the order of the features.
         self.relevance = [
-            spectral_tails_of_squares(part**2 * values) / size
+            np.append(np.cumsum((part**2 * values)[::-1])[::-1], 0.0) / size
             for part, values, size in zip(parts, signal, self.sizes, strict=True)
         ]
         self.prediction = curves_from_moments(
@@ -193,8 +189,3 @@ class RuleBook:
             "response_aware": solve_optimally(problem, curves=self.prediction).dimensions,
         }
         return chosen | {rule: tuple(dimensions.tolist()) for rule, dimensions in beyond.items()}
-
-
-def spectral_tails_of_squares(squares: Floats) -> Floats:
-    """Return Σ_{k>d} of the squares for d = 0 … r, in whatever order they stand."""
-    return np.concatenate([np.cumsum(squares[::-1])[::-1], [0.0]])

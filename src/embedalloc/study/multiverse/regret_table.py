@@ -32,21 +32,22 @@ def average_excess(regret: pd.DataFrame, over: str) -> pd.DataFrame:
 
     What is not named is averaged within a replication first, so that a replication counts once.
     """
-    return _intervals({value: _by_replication(rows) for value, rows in regret.groupby(over)}, over)
+    tables = {value: _mean_excess(rows, "replication") for value, rows in regret.groupby(over)}
+    return _intervals(tables, over)
 
 
 def average_gain(regret: pd.DataFrame, over: str) -> pd.DataFrame:
     """Return the paired gain on the proposed rule: its excess minus the other's, by rule."""
     tables = {}
     for value, rows in regret.groupby(over):
-        table = _by_replication(rows)
+        table = _mean_excess(rows, "replication")
         tables[value] = {rule: table["proposed"] - excess for rule, excess in table.items()}
     return _intervals(tables, over)
 
 
-def _by_replication(rows: pd.DataFrame) -> dict[str, Floats]:
-    """Return each rule's mean excess, one number per replication."""
-    wide = rows.pivot_table(index="replication", columns="allocation_rule", values="excess")
+def _mean_excess(rows: pd.DataFrame, by: str) -> dict[str, Floats]:
+    """Return each rule's mean excess, one number per replication, or per number of a setting."""
+    wide = rows.pivot_table(index=by, columns="allocation_rule", values="excess")
     return {rule: wide[rule].to_numpy(np.float64) for rule in RULES}
 
 
@@ -158,7 +159,7 @@ def _cells(table: pd.DataFrame, rule: str) -> list[str]:
 
 def _compare_settings(draws: pd.DataFrame) -> list[list[str]]:
     """Return each rule's excess over random settings, and how it compares with the proposed one."""
-    table = _by_setting(draws)
+    table = _mean_excess(draws, "number")
     rows = []
     for rule, values in table.items():
         spread = (values.mean(), np.median(values), np.quantile(values, 0.9), values.max())
@@ -178,10 +179,4 @@ def _compare_settings(draws: pd.DataFrame) -> list[list[str]]:
 def find_quantiles(draws: pd.DataFrame) -> dict[str, Floats]:
     """Return by rule the 10th, 25th, 50th, 75th and 90th percentile of its mean excess."""
     at = [0.1, 0.25, 0.5, 0.75, 0.9]
-    return {rule: np.quantile(values, at) for rule, values in _by_setting(draws).items()}
-
-
-def _by_setting(draws: pd.DataFrame) -> dict[str, Floats]:
-    """Return each rule's mean excess over the budgets, one number per setting."""
-    wide = draws.pivot_table(index="number", columns="allocation_rule", values="excess")
-    return {rule: wide[rule].to_numpy(np.float64) for rule in RULES}
+    return {rule: np.quantile(values, at) for rule, values in _mean_excess(draws, "number").items()}

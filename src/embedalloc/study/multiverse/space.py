@@ -9,7 +9,7 @@ seed to show the noise of a verdict itself.
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -146,8 +146,7 @@ class Space:
         changed = block.plain()
         for choice in self.choices:
             for path, value in choice.options[setting[choice.name]].items():
-                place = f"{self.experiment}.{path}"
-                _put(changed, path.split("."), value, place)
+                _put(changed, path.split("."), value, f"{self.experiment}.{path}")
         try:
             return check(type(block), changed, self.experiment)
         except ConfigError as error:
@@ -319,12 +318,8 @@ def _decide(
 ) -> list[dict[str, Any]]:
     """Decide the followed claims in the readings that the point takes."""
     found, steadiness = find(tables)
-    about = {
+    about = asdict(point) | {
         "experiment": space.experiment,
-        "kind": point.kind,
-        "number": point.number,
-        "repeat": point.repeat,
-        "seed": point.seed,
         "setting": write_setting(point.setting),
         "changes": len(space.changes(point.setting)),
     }
