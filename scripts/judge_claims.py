@@ -54,22 +54,18 @@ def find(results: Any, cell: ClaimsCell) -> dict[str, dict[str, Finding]]:
         **exp1_findings(
             table("exp1_profiles", exp1.PROFILES),
             table("exp1_fits", exp1.FITS),
-            designs=cell.exp1.designs,
+            settings=cell.exp1,
             bootstrap=bootstrap("exp1"),
         ),
         **exp2_findings(
             table("exp2_profiles", exp2.PROFILES),
-            panels=cell.exp2.panel_observations,
-            sizes=cell.exp2.curve_observations,
+            settings=cell.exp2,
             bootstrap=bootstrap("exp2"),
         ),
         **exp3_findings(
             table("exp3_performance", exp3.PERFORMANCE),
-            budgets=cell.exp3.budgets,
-            budget_observations=cell.exp3.budget_observations,
-            sizes=cell.exp3.curve_observations,
-            curve_budget=cell.exp3.curve_budget,
-            categories=sum(cell.cardinalities),
+            settings=cell.exp3,
+            cardinalities=cell.cardinalities,
             bootstrap=bootstrap("exp3"),
         ),
         **heart_findings(

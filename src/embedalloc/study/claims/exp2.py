@@ -18,14 +18,11 @@ from embedalloc.study.claims.finding import (
     undecidable,
     worst,
 )
+from embedalloc.study.settings.exp2 import Exp2Sizes
 
 
 def exp2_findings(
-    profiles: pd.DataFrame,
-    *,
-    panels: Sequence[int],
-    sizes: Sequence[int],
-    bootstrap: Bootstrap,
+    profiles: pd.DataFrame, *, settings: Exp2Sizes, bootstrap: Bootstrap
 ) -> dict[str, dict[str, Finding]]:
     """Return the findings of every claim on Experiment 2, by claim and reading.
 
@@ -33,11 +30,12 @@ def exp2_findings(
     ----------
     profiles
         Results of all sample sizes.
-    panels, sizes
+    settings
         Sample sizes of the panels and of the curve of optimal dimensions.
     bootstrap
         Source of the intervals.
     """
+    panels, sizes = settings.panel_observations, settings.curve_observations
 
     def curves(column: str, at: Sequence[int] = panels) -> Samples:
         return curves_by_cell(profiles[profiles["observations"].isin(at)], "observations", column)

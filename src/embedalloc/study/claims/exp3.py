@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import Bootstrap, Finding, undecidable
 from embedalloc.study.exp3 import ALLOCATION_RULES, LEFTOVERS
+from embedalloc.study.settings.exp3 import Exp3Sizes
 
 _MASS = ALLOCATION_RULES.index("spectral_mass")
 
@@ -18,11 +19,8 @@ _MASS = ALLOCATION_RULES.index("spectral_mass")
 def exp3_findings(
     performance: pd.DataFrame,
     *,
-    budgets: Sequence[int],
-    budget_observations: int,
-    sizes: Sequence[int],
-    curve_budget: int,
-    categories: int,
+    settings: Exp3Sizes,
+    cardinalities: Sequence[int],
     bootstrap: Bootstrap,
 ) -> dict[str, dict[str, Finding]]:
     """Return the findings of every claim on Experiment 3, by claim and reading.
@@ -31,19 +29,18 @@ def exp3_findings(
     ----------
     performance
         Results of all sample sizes.
-    budgets, budget_observations
-        Budgets of the figure over budgets, and its sample size.
-    sizes, curve_budget
-        Sample sizes of the figure over sample sizes, and its budget.
-    categories
-        Σ N_j: a budget must exceed it to leave a choice.
+    settings
+        Budgets and sample sizes of the figures.
+    cardinalities
+        N_j of the predictors: a budget must exceed their sum to leave a choice.
     bootstrap
         Source of the intervals.
     """
     found: dict[str, dict[str, Finding]] = {}
-    at_size = performance[performance["observations"] == budget_observations]
-    at_budget = performance[performance["budget"] == curve_budget]
-    free = [budget for budget in budgets if budget > categories]
+    budgets, sizes = settings.budgets, settings.curve_observations
+    at_size = performance[performance["observations"] == settings.budget_observations]
+    at_budget = performance[performance["budget"] == settings.curve_budget]
+    free = [budget for budget in budgets if budget > sum(cardinalities)]
     forced = None if free else undecidable("no budget that leaves a choice")
     one_size = undecidable("one sample size only") if len(sizes) < 2 else None
     for leftover in LEFTOVERS:
