@@ -51,7 +51,7 @@ def draw(regret: pd.DataFrame, draws: pd.DataFrame, budget_observations: int) ->
         axis.set(xlabel="total embedding budget $B$", title=f"{title}, n = {budget_observations:,}")
     draw_rules(axes[1, 0], by_size, "observations", LOOKS)
     axes[1, 0].set_xscale("log")
-    plain_log_ticks(axes[1, 0].xaxis, sorted(set(by_size["observations"])))
+    plain_log_ticks(axes[1, 0].xaxis, set(by_size["observations"]))
     axes[1, 0].set(xlabel="training sample size $n$", title="mean over the budgets")
     for axis in (*axes[0], axes[1, 0]):
         scale_percent(axis, "y")

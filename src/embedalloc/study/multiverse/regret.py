@@ -65,7 +65,7 @@ def simulate(cell: Exp3Cell) -> pd.DataFrame:
     for replication in range(cell.first, cell.last):
         rng = stream(cell.seed, "exp3", observations, replication)
         drawn = draw_replication(settings, observations, rng)
-        allocations, risks = all_risks(drawn, settings.ridge)
+        allocations, risks = list_risks(drawn, settings.ridge)
         costs = allocations @ np.array([len(score) for score in drawn.scores])
         place = {tuple(row): i for i, row in enumerate(allocations.tolist())}
         rules = RuleBook(drawn, settings)
@@ -91,7 +91,7 @@ def simulate(cell: Exp3Cell) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def all_risks(drawn: Replication, ridge: float) -> tuple[Ints, Floats]:
+def list_risks(drawn: Replication, ridge: float) -> tuple[Ints, Floats]:
     """Return every allocation with 1 ≤ d_j ≤ r_j and the exact risk of its read-out.
 
     As in `embedalloc.study.exp3.evaluate`, but with one ridge for all allocations: a share of the
@@ -122,10 +122,10 @@ def all_risks(drawn: Replication, ridge: float) -> tuple[Ints, Floats]:
     reached = np.cumsum(inverse * (inverse @ left[..., None]), axis=1)
     rest = alone[:, None, :] - reached @ cross.mT
     weights = np.concatenate([rest, reached], axis=-1).reshape(-1, size)
-    return allocations, _risks(drawn, weights)
+    return allocations, _find_risks(drawn, weights)
 
 
-def _risks(drawn: Replication, weights: Floats) -> Floats:
+def _find_risks(drawn: Replication, weights: Floats) -> Floats:
     """Return the risk of each row of weights: a squared mean error and a sum of variances."""
     bias = np.full(len(weights), drawn.response_mean)
     bias -= weights @ drawn.feature_means

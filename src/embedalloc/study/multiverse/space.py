@@ -76,10 +76,8 @@ class Choice:
 
     Attributes
     ----------
-    name, asks
-        Its name, and what is left open.
-    default
-        Label of the default value.
+    name, default
+        Its name, and the label of its default value.
     options
         Label of each value, with the settings that it makes: path in the block, then value.
         Readings make none.
@@ -88,7 +86,6 @@ class Choice:
     """
 
     name: str
-    asks: str
     default: str
     options: Mapping[str, Mapping[str, Any]]
     reading: bool
@@ -212,7 +209,7 @@ def _read_choice(name: str, entry: Mapping[str, Any], place: str) -> Choice:
     default = label_of(entry["default"])
     if default not in options or len(options) < 2:
         raise SpaceError(f"{place}: {default!r} must be one of at least two values")
-    return Choice(name, entry["asks"], default, options, "reading" in entry)
+    return Choice(name, default, options, "reading" in entry)
 
 
 def label_of(value: Any) -> str:
@@ -227,12 +224,12 @@ def label_of(value: Any) -> str:
 def _put(node: Any, path: Sequence[str | int], value: Any, place: str) -> None:
     """Set the value at a path; * stands for every entry, and a list is dealt out to them."""
     step, rest = path[0], path[1:]
+    keys = list(node) if isinstance(node, dict) else list(range(len(node)))
     if step == "*":
-        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
         values = value if isinstance(value, list) else [value] * len(keys)
         for key, each in zip(keys, values, strict=True):
             _put(node, [key, *rest], each, place)
-    elif step not in (node if isinstance(node, dict) else range(len(node))):
+    elif step not in keys:
         raise SpaceError(f"{place}: the configuration has no {step!r}")
     elif rest:
         _put(node[step], rest, value, place)

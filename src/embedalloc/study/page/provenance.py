@@ -60,11 +60,10 @@ def find_versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of what it asks for, by name."""
     found = {"Python": platform.python_version()}
     try:
-        found["embedalloc"] = version("embedalloc")
-        wanted = [line for line in requires("embedalloc") or [] if "extra ==" not in line]
+        wanted = ["embedalloc", *(requires("embedalloc") or [])]
     except PackageNotFoundError:
         return found
-    for line in wanted:
+    for line in (line for line in wanted if "extra ==" not in line):
         name = re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0]
         try:
             found[name] = version(name)
@@ -94,11 +93,11 @@ def find_commit(project: str | Path) -> str | None:
             return None
         return done.stdout.strip() if done.returncode == 0 else None
 
-    top = git("rev-parse", "--show-toplevel")
-    # A copy inside somebody else's checkout is not a checkout of this project.
-    if top is None or Path(top).resolve() != Path(project).resolve():
+    found = git("rev-parse", "--show-toplevel", "HEAD")
+    if found is None:
         return None
-    commit = git("rev-parse", "HEAD")
-    if commit is None:
+    top, commit = found.splitlines()
+    # A copy inside somebody else's checkout is not a checkout of this project.
+    if Path(top).resolve() != Path(project).resolve():
         return None
     return f"{commit} with uncommitted changes" if git("status", "--porcelain") else commit
