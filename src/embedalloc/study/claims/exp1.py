@@ -9,6 +9,7 @@ from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import (
     Bootstrap,
     Finding,
+    Findings,
     Means,
     Samples,
     curves_by_cell,
@@ -26,7 +27,7 @@ _PREDICTIONS = {"refit": "predictive_error_refit", "known": "predictive_error_kn
 
 def exp1_findings(
     profiles: pd.DataFrame, fits: pd.DataFrame, *, settings: Exp1Designs, bootstrap: Bootstrap
-) -> dict[str, dict[str, Finding]]:
+) -> Findings:
     """Return the findings of every claim on Experiment 1, by claim and reading.
 
     Parameters

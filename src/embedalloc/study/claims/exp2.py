@@ -9,6 +9,7 @@ from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import (
     Bootstrap,
     Finding,
+    Findings,
     Means,
     Samples,
     curves_by_cell,
@@ -21,9 +22,7 @@ from embedalloc.study.claims.finding import (
 from embedalloc.study.settings.exp2 import Exp2Sizes
 
 
-def exp2_findings(
-    profiles: pd.DataFrame, *, settings: Exp2Sizes, bootstrap: Bootstrap
-) -> dict[str, dict[str, Finding]]:
+def exp2_findings(profiles: pd.DataFrame, *, settings: Exp2Sizes, bootstrap: Bootstrap) -> Findings:
     """Return the findings of every claim on Experiment 2, by claim and reading.
 
     Parameters

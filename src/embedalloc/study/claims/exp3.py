@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats
-from embedalloc.study.claims.finding import Bootstrap, Finding, undecidable
+from embedalloc.study.claims.finding import Bootstrap, Finding, Findings, undecidable
 from embedalloc.study.exp3 import ALLOCATION_RULES, LEFTOVERS
 from embedalloc.study.settings.exp3 import Exp3Sizes
 
@@ -22,7 +22,7 @@ def exp3_findings(
     settings: Exp3Sizes,
     cardinalities: Sequence[int],
     bootstrap: Bootstrap,
-) -> dict[str, dict[str, Finding]]:
+) -> Findings:
     """Return the findings of every claim on Experiment 3, by claim and reading.
 
     Parameters
@@ -36,7 +36,7 @@ def exp3_findings(
     bootstrap
         Source of the intervals.
     """
-    found: dict[str, dict[str, Finding]] = {}
+    found: Findings = {}
     budgets, sizes = settings.budgets, settings.curve_observations
     at_size = performance[performance["observations"] == settings.budget_observations]
     at_budget = performance[performance["budget"] == settings.curve_budget]

@@ -37,6 +37,10 @@ class Finding:
         return {"estimate": self.estimate, "low": self.low, "high": self.high}
 
 
+#: By claim, then by reading.
+Findings = dict[str, dict[str, Finding]]
+
+
 def undecidable(lacks: str) -> Finding:
     """Return the finding of a configuration that lacks what a claim is about."""
     return Finding(math.nan, f"this configuration has {lacks}")

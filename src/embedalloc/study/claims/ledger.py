@@ -14,7 +14,7 @@ import pandas as pd
 import yaml
 
 from embedalloc.arrays import Floats
-from embedalloc.study.claims.finding import Finding
+from embedalloc.study.claims.finding import Finding, Findings
 from embedalloc.study.claims.verdicts import SECTIONS, count_verdicts
 from embedalloc.study.workflow.document import Part
 from embedalloc.study.workflow.tables import TableError
@@ -176,7 +176,7 @@ def check_evidence(claims: Iterable[Claim], files: Iterable[str]) -> None:
                 raise LedgerError(f"{claim.id}: its evidence {pattern} does not exist")
 
 
-def judge(claims: Iterable[Claim], findings: Mapping[str, Mapping[str, Finding]]) -> pd.DataFrame:
+def judge(claims: Iterable[Claim], findings: Findings) -> pd.DataFrame:
     """Return the table of claims: one row per reading, the verdict over all readings beside it."""
     claims = list(claims)
     if unclaimed := set(findings) - {claim.id for claim in claims}:

@@ -14,12 +14,11 @@ from embedalloc.study import exp1, exp2, exp3
 from embedalloc.study.claims.exp1 import exp1_findings
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
-from embedalloc.study.claims.finding import Bootstrap
+from embedalloc.study.claims.finding import Bootstrap, Findings
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.multiverse import regret
 from embedalloc.study.multiverse.space import (
     DrawsCell,
-    Findings,
     Point,
     PointsCell,
     Space,

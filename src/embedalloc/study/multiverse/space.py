@@ -19,7 +19,7 @@ import yaml
 from pydantic import dataclasses
 
 from embedalloc.streams import stream
-from embedalloc.study.claims.finding import Finding
+from embedalloc.study.claims.finding import Findings
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.claims.verdicts import OUTCOMES
 from embedalloc.study.settings.common import AtLeast1, AtLeast2, Cell, Settings, Several
@@ -37,7 +37,6 @@ B = TypeVar("B", bound=Settings)
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
 Tables = tuple[pd.DataFrame, ...]
-Findings = Mapping[str, Mapping[str, Finding]]
 #: Chance that a repetition gives a claim the same outcome, in a reading.
 Steadiness = Callable[[Claim, str], float]
 
