@@ -9,7 +9,7 @@ from embedalloc.study import exp1, exp2, exp3
 from embedalloc.study.claims.exp1 import exp1_findings
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
-from embedalloc.study.claims.finding import Bootstrap, Finding
+from embedalloc.study.claims.finding import Bootstrap, Findings
 from embedalloc.study.claims.heart import data_findings, heart_findings
 from embedalloc.study.claims.ledger import check_evidence, describe_claims, judge, read_ledger
 from embedalloc.study.claims.theory import theory_findings
@@ -30,7 +30,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import Contract, read_tables, write_table
 
 
-def find(results: Any, cell: ClaimsCell) -> dict[str, dict[str, Finding]]:
+def find(results: Any, cell: ClaimsCell) -> Findings:
     """Return the findings of all parts of the study, from the files of the rule's inputs."""
 
     def table(name: str, contract: Contract) -> pd.DataFrame:
@@ -54,22 +54,18 @@ def find(results: Any, cell: ClaimsCell) -> dict[str, dict[str, Finding]]:
         **exp1_findings(
             table("exp1_profiles", exp1.PROFILES),
             table("exp1_fits", exp1.FITS),
-            designs=cell.exp1.designs,
+            settings=cell.exp1,
             bootstrap=bootstrap("exp1"),
         ),
         **exp2_findings(
             table("exp2_profiles", exp2.PROFILES),
-            panels=cell.exp2.panel_observations,
-            sizes=cell.exp2.curve_observations,
+            settings=cell.exp2,
             bootstrap=bootstrap("exp2"),
         ),
         **exp3_findings(
             table("exp3_performance", exp3.PERFORMANCE),
-            budgets=cell.exp3.budgets,
-            budget_observations=cell.exp3.budget_observations,
-            sizes=cell.exp3.curve_observations,
-            curve_budget=cell.exp3.curve_budget,
-            categories=sum(cell.cardinalities),
+            settings=cell.exp3,
+            cardinalities=cell.cardinalities,
             bootstrap=bootstrap("exp3"),
         ),
         **heart_findings(

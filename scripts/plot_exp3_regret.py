@@ -17,6 +17,7 @@ from embedalloc.study.workflow.style import (
     PURPLE,
     SKY,
     Look,
+    draw_curve,
     new_figure,
     plain_log_ticks,
     save_figure,
@@ -43,20 +44,19 @@ def draw(regret: pd.DataFrame, draws: pd.DataFrame, budget_observations: int) ->
     figure, axes = new_figure(2, 2, width=8.0, height=6.4)
     by_budget = average_excess(regret[regret["observations"] == budget_observations], "budget")
     by_size = average_excess(regret, "observations")
-    over_budgets(axes[0, 0], by_budget, {**ALLOCATION_RULES, **SPENT})
-    axes[0, 0].set_title(f"the paper's rules, n = {budget_observations:,}")
     beyond = {"proposed": ALLOCATION_RULES["proposed"], **RULES_BEYOND}
-    over_budgets(axes[0, 1], by_budget, beyond)
-    axes[0, 1].set_title(f"rules beyond the paper, n = {budget_observations:,}")
-    for rule, look in LOOKS.items():
-        curve(axes[1, 0], by_size, "observations", rule, look)
+    panels = {"the paper's rules": {**ALLOCATION_RULES, **SPENT}, "rules beyond the paper": beyond}
+    for axis, (title, looks) in zip(axes[0], panels.items(), strict=True):
+        draw_rules(axis, by_budget, "budget", looks)
+        axis.set(xlabel="total embedding budget $B$", title=f"{title}, n = {budget_observations:,}")
+    draw_rules(axes[1, 0], by_size, "observations", LOOKS)
     axes[1, 0].set_xscale("log")
-    plain_log_ticks(axes[1, 0].xaxis, sorted(set(by_size["observations"])))
+    plain_log_ticks(axes[1, 0].xaxis, set(by_size["observations"]))
     axes[1, 0].set(xlabel="training sample size $n$", title="mean over the budgets")
     for axis in (*axes[0], axes[1, 0]):
-        percent_axis(axis, "y")
+        scale_percent(axis, "y")
         axis.set_ylabel("excess over the oracle, %")
-    over_settings(axes[1, 1], draws)
+    draw_settings(axes[1, 1], draws)
     handles = [
         Line2D([], [], color=look.color, marker=look.marker, label=look.label,
                linestyle="--" if rule == "exact_surrogate" else "-")
@@ -71,38 +71,23 @@ def draw(regret: pd.DataFrame, draws: pd.DataFrame, budget_observations: int) ->
     return figure
 
 
-def curve(axis: Axes, table: pd.DataFrame, over: str, rule: str, look: Look) -> None:
-    """Draw one rule's mean excess with the interval of the mean."""
-    mine = table[table["allocation_rule"] == rule].sort_values(over)
-    spent = rule in SPENT
-    style = ":" if spent else "--" if rule == "exact_surrogate" else "-"
-    axis.plot(
-        mine[over],
-        100 * mine["mean"],
-        color=look.color,
-        linestyle=style,
-        marker="" if spent else look.marker,
-        zorder=4 if rule == "proposed" else 3,
-    )
-    if not spent:
-        axis.fill_between(
-            mine[over],
-            100 * mine["low"],
-            100 * mine["high"],
-            color=look.color,
-            alpha=0.15,
-            linewidth=0,
+def draw_rules(axis: Axes, table: pd.DataFrame, over: str, looks: dict[str, Look]) -> None:
+    """Draw the mean excess of some rules in per cent, with the interval of the mean."""
+    for rule, look in looks.items():
+        mine = table[table["allocation_rule"] == rule].set_index(over).sort_index()
+        spent = rule in SPENT
+        draw_curve(
+            axis,
+            100 * mine[["mean", "low", "high"]],
+            look,
+            band=not spent,
+            linestyle=":" if spent else "--" if rule == "exact_surrogate" else "-",
+            marker="" if spent else look.marker,
+            zorder=4 if rule == "proposed" else 3,
         )
 
 
-def over_budgets(axis: Axes, table: pd.DataFrame, looks: dict[str, Look]) -> None:
-    """Draw some rules over the budget."""
-    for rule, look in looks.items():
-        curve(axis, table, "budget", rule, look)
-    axis.set_xlabel("total embedding budget $B$")
-
-
-def percent_axis(axis: Axes, which: str) -> None:
+def scale_percent(axis: Axes, which: str) -> None:
     """Make an axis of per cent logarithmic above its linear part."""
     last = min(1000, 1.6 * getattr(axis.dataLim, f"{which}1"))
     ticks = [tick for tick in (0, 0.1, 1, 10, 100, 1000) if tick <= last]
@@ -112,7 +97,7 @@ def percent_axis(axis: Axes, which: str) -> None:
     axis.minorticks_off()
 
 
-def over_settings(axis: Axes, draws: pd.DataFrame) -> None:
+def draw_settings(axis: Axes, draws: pd.DataFrame) -> None:
     """Draw the distribution of each rule's mean excess over random settings."""
     table = {rule: 100 * values for rule, values in find_quantiles(draws).items()}
     for place, (rule, (low, first, median, third, high)) in enumerate(table.items()):
@@ -124,7 +109,7 @@ def over_settings(axis: Axes, draws: pd.DataFrame) -> None:
     axis.set_yticks(range(len(table)), names)
     axis.set_ylim(len(table) - 0.5, -0.5)
     axis.axhline(6.5, color=GREY, linewidth=0.8, linestyle=":")
-    percent_axis(axis, "x")
+    scale_percent(axis, "x")
     count = draws["number"].nunique()
     axis.set(xlabel="excess over the oracle, % (median, middle half, 80 %)",
              title=f"{count} random settings, mean over the budgets")  # fmt: skip

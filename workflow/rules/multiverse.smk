@@ -6,9 +6,9 @@
 #         figures/multiverse.html, multiverse.md, multiverse_curves, multiverse_choices,
 #         exp3_regret (pdf, png, md)
 
-from embedalloc.study.multiverse.space import read_spaces
 from embedalloc.study.multiverse.cells import multiverse_cell, multiverse_parts
 from embedalloc.study.multiverse.cells import regret_cell
+from embedalloc.study.multiverse.space import read_spaces
 
 SPACES = read_spaces(in_project("workflow/multiverse.yaml"))
 with open(
@@ -51,11 +51,7 @@ rule simulate_multiverse:
 rule train_multiverse:
     """Train the networks of some settings of the heart-disease study and decide their claims."""
     input:
-        data=(
-            expand(f"{HEART}/processed.{{source}}.data", source=SOURCES)
-            if os.path.isdir(HEART)
-            else HEART
-        ),
+        data=rules.prepare_heart.input.data,
         compiled="results/heart/trainer.compiled",
         choices=in_project("workflow/multiverse.yaml"),
         ledger=in_project("workflow/claims.yaml"),
@@ -267,12 +263,8 @@ rule write_multiverse:
         "results/timings/write_multiverse.tsv"
     localrule: True
     params:
+        **ABOUT_THE_RUN,
         code=code_of("write_multiverse"),
         budget_observations=SETTINGS.exp3.budget_observations,
-        seed=SETTINGS.seed,
-        config_digest=digest_of(config),
-        default_digest=digest_of(
-            yaml.safe_load(open(in_project("config.yaml"), encoding="utf-8"))
-        ),
     script:
         "../../scripts/write_multiverse.py"

@@ -3,6 +3,14 @@
 #         workflow/report: templates, captions and list of figures; CITATION.cff
 # writes: figures/report.html
 
+with open(in_project("config.yaml"), encoding="utf-8") as default:
+    # Digests, not the file as an input: the order of its keys and its comments do not count.
+    ABOUT_THE_RUN = {
+        "seed": SETTINGS.seed,
+        "config_digest": digest_of(config),
+        "default_digest": digest_of(yaml.safe_load(default)),
+    }
+
 
 rule write_report:
     """The report page: every verdict with its evidence, in one file that needs no network."""
@@ -22,7 +30,7 @@ rule write_report:
         ),
         choices=in_project("workflow/choices.yaml"),
         citation=in_project("CITATION.cff"),
-        data=rules.prepare_heart.input.data,
+        data=list(rules.prepare_heart.input),
         # A benchmark file is a product of its rule and can be asked for like any other.
         timings=[
             *expand(
@@ -68,12 +76,7 @@ rule write_report:
         "results/timings/write_report.tsv"
     localrule: True
     params:
+        **ABOUT_THE_RUN,
         code=code_of("write_report"),
-        seed=SETTINGS.seed,
-        config_digest=digest_of(config),
-        # Not the file as an input: the order of its keys and its comments do not count.
-        default_digest=digest_of(
-            yaml.safe_load(open(in_project("config.yaml"), encoding="utf-8"))
-        ),
     script:
         "../../scripts/write_report.py"

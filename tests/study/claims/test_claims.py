@@ -23,6 +23,9 @@ from embedalloc.study.claims.theory import theory_findings
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, count_verdicts
 from embedalloc.study.heart.table1 import METRICS, MODELS
 from embedalloc.study.settings.common import Spectrum
+from embedalloc.study.settings.exp1 import Exp1Designs
+from embedalloc.study.settings.exp2 import Exp2Sizes
+from embedalloc.study.settings.exp3 import Exp3Sizes
 from embedalloc.study.workflow.document import as_markdown
 from tests.places import ROOT
 
@@ -248,7 +251,8 @@ def test_experiment_1_on_curves_with_a_known_answer():
         "quick": Spectrum(decay="exponential", rate=1.0, scale=1.0),
         "slow": Spectrum(decay="polynomial", rate=1.0, scale=1.0),
     }
-    found = exp1_findings(frame, fits, designs=designs, bootstrap=bootstrap())
+    settings = Exp1Designs(designs=designs)
+    found = exp1_findings(frame, fits, settings=settings, bootstrap=bootstrap())
 
     def estimates(claim):
         return {reading: finding.estimate for reading, finding in found[claim].items()}
@@ -284,7 +288,8 @@ def test_experiment_2_on_curves_with_a_known_answer():
         "observations",
         range(1, 11),
     )  # fmt: skip
-    found = exp2_findings(frame, panels=[100, 400], sizes=[100, 200, 400], bootstrap=bootstrap())
+    settings = Exp2Sizes(panel_observations=[100, 400], curve_observations=[100, 200, 400])
+    found = exp2_findings(frame, settings=settings, bootstrap=bootstrap())
     estimates = {
         (claim, reading): finding.estimate
         for claim, readings in found.items()
@@ -320,7 +325,8 @@ def test_experiment_2_without_a_rise_is_decided():
             "observations",
             [1, 2, 3],
         )
-        found = exp2_findings(frame, panels=[100, 400], sizes=[100, 400], bootstrap=bootstrap())
+        settings = Exp2Sizes(panel_observations=[100, 400], curve_observations=[100, 400])
+        found = exp2_findings(frame, settings=settings, bootstrap=bootstrap())
         names = ("exp2-flatter", "exp2-strongest-smallest")
         findings = [found[name]["as stated"] for name in names]
         assert [finding.estimate for finding in findings] == pytest.approx(expected, rel=1e-9)
@@ -349,14 +355,14 @@ def test_experiment_3_on_errors_with_a_known_answer():
                          "allocation_rule": rule, "leftover": leftover,
                          "risk": float(min(errors) if spent else error)}
                     )  # fmt: skip
-    found = exp3_findings(
-        pd.DataFrame(rows),
+    settings = Exp3Sizes(
         budgets=[10, 20, 30],
         budget_observations=100,
-        sizes=[100, 200, 400],
+        curve_observations=[100, 200, 400],
         curve_budget=20,
-        categories=10,
-        bootstrap=bootstrap(),
+    )
+    found = exp3_findings(
+        pd.DataFrame(rows), settings=settings, cardinalities=[4, 6], bootstrap=bootstrap()
     )
     first = {claim: next(iter(readings.values())).estimate for claim, readings in found.items()}
     assert first == {
@@ -508,7 +514,8 @@ def test_a_configuration_that_lacks_the_subject_makes_a_claim_untestable(tmp_pat
     columns = ("training_mse", "test_mse", "total", "approximation", "literal_approximation",
                "estimation", "literal_estimation")  # fmt: skip
     frame = profiles({100: dict.fromkeys(columns, curve)}, "observations", [1, 2, 3])
-    found = exp2_findings(frame, panels=[100], sizes=[100], bootstrap=bootstrap())
+    settings = Exp2Sizes(panel_observations=[100], curve_observations=[100])
+    found = exp2_findings(frame, settings=settings, bootstrap=bootstrap())
     table = judge(ledger_of(tmp_path, ENTRY), {"one": found["exp2-optimal-rises"]})
     assert table["verdict"].tolist() == ["not testable"]
     assert table["why"].tolist() == ["this configuration has one sample size only"]

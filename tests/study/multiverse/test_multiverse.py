@@ -232,12 +232,7 @@ def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     )
     bootstrap = Bootstrap(stream(settings.seed, "claims", "exp2"), 100)
     about = settings.claims_cell().exp2
-    found = exp2_findings(
-        profiles,
-        panels=about.panel_observations,
-        sizes=about.curve_observations,
-        bootstrap=bootstrap,
-    )
+    found = exp2_findings(profiles, settings=about, bootstrap=bootstrap)
     judged = judge([CLAIMS[name] for name in found], found).set_index(["claim", "reading"])
     rows = run(space, [point])
     mv.POINT_OUTCOMES.check(rows, "outcomes")

@@ -23,7 +23,7 @@ def drawn(replication, settings=EXP3_SMALL, observations=60):
 @pytest.mark.parametrize("replication", range(3))
 def test_the_risk_of_every_allocation_is_that_of_evaluating_it_alone(replication):
     sample = drawn(replication)
-    allocations, risks = exp3_regret.all_risks(sample, 1e-6)
+    allocations, risks = exp3_regret.list_risks(sample, 1e-6)
     expected = list(itertools.product(range(1, 5), range(1, 6), range(1, 4)))
     assert [tuple(row) for row in allocations] == expected
     (alone,) = exp3.evaluate([sample], [expected], 1e-6)
@@ -101,7 +101,7 @@ def test_rules_beyond_the_paper_by_their_formulas():
 
 def test_intervals_are_paired_over_replications():
     frame = exp3_regret.simulate(small_cell(seed=4, budgets=[33, 60], last=5))
-    gains = regret_table.average_gain(frame, "observations")
+    gains = regret_table.average_excess(frame, "observations", gain=True)
     rule = "response_aware"
     wide = frame.groupby(["replication", "allocation_rule"])["excess"].mean().unstack()
     by_hand = wide["proposed"] - wide[rule]

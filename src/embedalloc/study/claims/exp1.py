@@ -1,7 +1,6 @@
 """What decides the claims about Experiment 1."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -10,6 +9,7 @@ from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import (
     Bootstrap,
     Finding,
+    Findings,
     Means,
     Samples,
     curves_by_cell,
@@ -19,27 +19,23 @@ from embedalloc.study.claims.finding import (
     undecidable,
     worst,
 )
-from embedalloc.study.settings.common import Spectrum
+from embedalloc.study.settings.exp1 import Exp1Designs
 
 _ERRORS = {"population": "population_tail", "estimated": "reconstruction_error"}
 _PREDICTIONS = {"refit": "predictive_error_refit", "known": "predictive_error_known"}
 
 
 def exp1_findings(
-    profiles: pd.DataFrame,
-    fits: pd.DataFrame,
-    *,
-    designs: Mapping[str, Spectrum],
-    bootstrap: Bootstrap,
-) -> dict[str, dict[str, Finding]]:
+    profiles: pd.DataFrame, fits: pd.DataFrame, *, settings: Exp1Designs, bootstrap: Bootstrap
+) -> Findings:
     """Return the findings of every claim on Experiment 1, by claim and reading.
 
     Parameters
     ----------
     profiles, fits
         Results of all designs.
-    designs
-        Spectral designs by name, as configured.
+    settings
+        The spectral designs.
     bootstrap
         Source of the intervals.
     """
@@ -49,7 +45,7 @@ def exp1_findings(
     }
     tail = curves["empirical_tail"]
     gaps = {reading: _pair(tail, curves[column]) for reading, column in _ERRORS.items()}
-    exponential = [name for name, law in designs.items() if law.decay == "exponential"]
+    exponential = [name for name, law in settings.designs.items() if law.decay == "exponential"]
     r_squared: Samples = {
         design: rows[["r_squared"]].to_numpy() for design, rows in fits.groupby("design")
     }
@@ -133,7 +129,7 @@ def _faster(curves: Samples, exponential: list[str], bootstrap: Bootstrap) -> Fi
     return bootstrap.find(curves, statistic, words)
 
 
-def _pair(first: Samples, second: Samples) -> dict[Any, Floats]:
+def _pair(first: Samples, second: Samples) -> Samples:
     """Return the two curves of each cell side by side, so that they are resampled together."""
     return {cell: np.hstack([first[cell], second[cell]]) for cell in first}
 

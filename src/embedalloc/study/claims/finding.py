@@ -22,20 +22,23 @@ Statistic = Callable[[Means], Floats]
 class Finding:
     """Estimate of the deciding statistic, its 95 % interval where there is one, and the words.
 
-    The estimate is nan where there is nothing to decide by. `resampled` has the statistic in
-    resamples of the replications, where there are any.
+    A number is nan where there is none: an estimate where there is nothing to decide by.
+    `resampled` has the statistic in resamples of the replications, where there are any.
     """
 
     estimate: float
     evidence: str
-    low: float | None = None
-    high: float | None = None
+    low: float = math.nan
+    high: float = math.nan
     resampled: Floats | None = field(default=None, compare=False, repr=False)
 
     def numbers(self) -> dict[str, float]:
-        """Return the estimate and the ends of its interval as columns, nan where there is none."""
-        ends = {"estimate": self.estimate, "low": self.low, "high": self.high}
-        return {name: math.nan if end is None else float(end) for name, end in ends.items()}
+        """Return the estimate and the ends of its interval as columns."""
+        return {"estimate": self.estimate, "low": self.low, "high": self.high}
+
+
+#: By claim, then by reading.
+Findings = dict[str, dict[str, Finding]]
 
 
 def undecidable(lacks: str) -> Finding:
@@ -45,15 +48,7 @@ def undecidable(lacks: str) -> Finding:
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Resamples replications, each cell of an experiment on its own.
-
-    Attributes
-    ----------
-    rng
-        Source of the resamples.
-    draws
-        Number of resamples.
-    """
+    """Resamples replications, each cell of an experiment on its own, a number of times."""
 
     rng: np.random.Generator
     draws: int

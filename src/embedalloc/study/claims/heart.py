@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from embedalloc.study.claims.finding import Finding, list_values
+from embedalloc.study.claims.finding import Finding, Findings, list_values
 from embedalloc.study.heart.table1 import METRICS, PAPER_METRICS, SECONDS
 
 #: Rivals of Table 1 as the paper treats them, and with as many tries as the proposed model.
@@ -25,7 +25,7 @@ def heart_findings(
     paired: pd.DataFrame,
     coefficients: pd.DataFrame,
     losses: pd.DataFrame,
-) -> dict[str, dict[str, Finding]]:
+) -> Findings:
     """Return the findings of every claim on Section 3.4, by claim and reading.
 
     Parameters
@@ -49,34 +49,27 @@ def heart_findings(
     }
 
 
-def paired_findings(paired: pd.DataFrame) -> dict[str, dict[str, Finding]]:
+def paired_findings(paired: pd.DataFrame) -> Findings:
     """Return the findings that the paired comparison of Table 1 decides.
 
     Readings whose rivals are not all compared are left out.
     """
     gains = advantages(paired)
     compared = {rival for rival, _ in gains}
-    readings = {name: rivals for name, rivals in RIVALS.items() if compared >= set(rivals)}
-    by_metric = {
-        f"heart-{metric.replace('_', '-')}": {
-            reading: _smallest(gains, metric, rivals) for reading, rivals in readings.items()
-        }
-        for metric in PAPER_METRICS
-    }
-    return by_metric | {
-        "heart-one-hot-weaker": {
-            reading: _weaker(gains, rivals[0]) for reading, rivals in readings.items()
-        },
-        "heart-dominated": {
-            reading: _dominated(gains, rivals[1:3]) for reading, rivals in readings.items()
-        },
-        "heart-systematic": {
-            reading: _systematic(gains, rivals) for reading, rivals in readings.items()
-        },
-    }
+    found: Findings = {}
+    for reading, rivals in RIVALS.items():
+        if not compared >= set(rivals):
+            continue
+        for metric in PAPER_METRICS:
+            claim = f"heart-{metric.replace('_', '-')}"
+            found.setdefault(claim, {})[reading] = _smallest(gains, metric, rivals)
+        found.setdefault("heart-one-hot-weaker", {})[reading] = _weaker(gains, rivals[0])
+        found.setdefault("heart-dominated", {})[reading] = _dominated(gains, rivals[1:3])
+        found.setdefault("heart-systematic", {})[reading] = _systematic(gains, rivals)
+    return found
 
 
-def data_findings(audit: pd.DataFrame, patients: int) -> dict[str, dict[str, Finding]]:
+def data_findings(audit: pd.DataFrame, patients: int) -> Findings:
     """Return the findings on the cited file and on Table 1's consistency.
 
     Parameters

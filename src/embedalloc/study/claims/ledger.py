@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import yaml
 
 from embedalloc.arrays import Floats
-from embedalloc.study.claims.finding import Finding
+from embedalloc.study.claims.finding import Finding, Findings
 from embedalloc.study.claims.verdicts import SECTIONS, count_verdicts
 from embedalloc.study.workflow.document import Part
 from embedalloc.study.workflow.tables import TableError
@@ -34,7 +34,7 @@ class LedgerError(TableError):
 class Condition:
     """One comparison of a reading's estimate, or of an end of its interval, with a threshold."""
 
-    quantity: Literal["estimate", "low", "high"]
+    quantity: str
     sign: str
     threshold: float
 
@@ -48,12 +48,12 @@ class Condition:
                 "<=, >=, < or >, then a number"
             )
         quantity, sign, number = match.groups()
-        return cls(quantity, sign, float(number))  # type: ignore[arg-type]  # by the pattern
+        return cls(quantity, sign, float(number))
 
     def met_by(self, finding: Finding, place: str) -> bool:
         """Return whether a finding meets the condition."""
-        value = getattr(finding, self.quantity)
-        if value is None or math.isnan(value):
+        value = finding.numbers()[self.quantity]
+        if math.isnan(value):
             raise LedgerError(
                 f"{place}: the decision needs {self.quantity}, which was not computed"
             )
@@ -140,9 +140,8 @@ def read_ledger(path: str | Path) -> list[Claim]:
     entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     claims = [_read_entry(entry, f"{path}, entry {number}") for number, entry in enumerate(entries)]
     names = [claim.id for claim in claims]
-    for name in names:
-        if names.count(name) > 1:
-            raise LedgerError(f"{path}: more than one claim with the id {name!r}")
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise LedgerError(f"{path}: more than one claim with the id {repeated[0]!r}")
     return claims
 
 
@@ -177,7 +176,7 @@ def check_evidence(claims: Iterable[Claim], files: Iterable[str]) -> None:
                 raise LedgerError(f"{claim.id}: its evidence {pattern} does not exist")
 
 
-def judge(claims: Iterable[Claim], findings: Mapping[str, Mapping[str, Finding]]) -> pd.DataFrame:
+def judge(claims: Iterable[Claim], findings: Findings) -> pd.DataFrame:
     """Return the table of claims: one row per reading, the verdict over all readings beside it."""
     claims = list(claims)
     if unclaimed := set(findings) - {claim.id for claim in claims}:
@@ -230,16 +229,12 @@ def _explain(
         return next(iter(found.values())).evidence
     parts = []
     for reading, meaning in claim.readings.items():
-        words = f"{outcomes[reading]}, {estimate_words(found[reading])}"
+        finding = found[reading]
+        words = f"{outcomes[reading]}, {finding.estimate:.3g}"
+        if not math.isnan(finding.low):
+            words += f" ({finding.low:.3g} to {finding.high:.3g})"
         parts.append(words if len(claim.readings) == 1 else f"{meaning}: {words}")
     return "; ".join(parts)
-
-
-def estimate_words(finding: Finding) -> str:
-    """Return the estimate with its interval, in a few digits."""
-    if finding.low is None or finding.high is None:
-        return f"{finding.estimate:.3g}"
-    return f"{finding.estimate:.3g} ({finding.low:.3g} to {finding.high:.3g})"
 
 
 def describe_claims(judged: pd.DataFrame) -> list[Part]:

@@ -9,6 +9,7 @@ from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import (
     Bootstrap,
     Finding,
+    Findings,
     Means,
     curves_by_cell,
     list_values,
@@ -27,7 +28,7 @@ def theory_findings(
     budgets: pd.DataFrame,
     cardinalities: Sequence[int],
     bootstrap: Bootstrap,
-) -> dict[str, dict[str, Finding]]:
+) -> Findings:
     """Return the findings of every claim on Section 2, by claim and reading.
 
     Parameters
@@ -39,8 +40,10 @@ def theory_findings(
     bootstrap
         Source of the intervals.
     """
+    change = float(runs["rotation_change"].max())
+    rotated = f"{len(runs)} fitted models rotated; largest change {change:.1e}"
     found = {
-        "prop1-rotation": _rotation(runs),
+        "prop1-rotation": Finding(change, rotated),
         "prop2-bound": _bound(approximation),
         "theorem1-descent": _descent(paths),
         "theorem1-stationary": _stationary(runs),
@@ -49,11 +52,6 @@ def theory_findings(
         "theorem3-closed-form": _closed_form(budgets, cardinalities),
     }
     return {claim: {"as stated": finding} for claim, finding in found.items()}
-
-
-def _rotation(runs: pd.DataFrame) -> Finding:
-    change = float(runs["rotation_change"].max())
-    return Finding(change, f"{len(runs)} fitted models rotated; largest change {change:.1e}")
 
 
 def _bound(rows: pd.DataFrame) -> Finding:

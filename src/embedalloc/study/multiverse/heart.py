@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from embedalloc.streams import stream
-from embedalloc.study.claims.finding import Finding
+from embedalloc.study.claims.finding import Finding, Findings
 from embedalloc.study.claims.heart import RIVALS, paired_findings
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.heart.metrics import score
@@ -14,7 +14,6 @@ from embedalloc.study.heart.paired import compare, rows_judged, split_difference
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.multiverse.space import (
-    Findings,
     Point,
     PointsCell,
     Space,

@@ -18,12 +18,7 @@ from embedalloc.problem import BudgetProblem
 from embedalloc.response import curves_from_moments
 from embedalloc.spectra import fit_coefficient, spectral_tails
 from embedalloc.streams import stream
-from embedalloc.study.exp3 import (
-    blind_allocations,
-    budget_problem,
-    informed_allocations,
-    know,
-)
+from embedalloc.study.exp3 import blind_allocations, budget_problem, informed_allocations, know
 from embedalloc.study.exp3_sample import Replication, draw_replication
 from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
 from embedalloc.study.workflow.tables import Column, Contract
@@ -70,7 +65,7 @@ def simulate(cell: Exp3Cell) -> pd.DataFrame:
     for replication in range(cell.first, cell.last):
         rng = stream(cell.seed, "exp3", observations, replication)
         drawn = draw_replication(settings, observations, rng)
-        allocations, risks = all_risks(drawn, settings.ridge)
+        allocations, risks = list_risks(drawn, settings.ridge)
         costs = allocations @ np.array([len(score) for score in drawn.scores])
         place = {tuple(row): i for i, row in enumerate(allocations.tolist())}
         rules = RuleBook(drawn, settings)
@@ -96,7 +91,7 @@ def simulate(cell: Exp3Cell) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def all_risks(drawn: Replication, ridge: float) -> tuple[Ints, Floats]:
+def list_risks(drawn: Replication, ridge: float) -> tuple[Ints, Floats]:
     """Return every allocation with 1 ≤ d_j ≤ r_j and the exact risk of its read-out.
 
     As in `embedalloc.study.exp3.evaluate`, but with one ridge for all allocations: a share of the
@@ -127,10 +122,10 @@ def all_risks(drawn: Replication, ridge: float) -> tuple[Ints, Floats]:
     reached = np.cumsum(inverse * (inverse @ left[..., None]), axis=1)
     rest = alone[:, None, :] - reached @ cross.mT
     weights = np.concatenate([rest, reached], axis=-1).reshape(-1, size)
-    return allocations, _risks(drawn, weights)
+    return allocations, _find_risks(drawn, weights)
 
 
-def _risks(drawn: Replication, weights: Floats) -> Floats:
+def _find_risks(drawn: Replication, weights: Floats) -> Floats:
     """Return the risk of each row of weights: a squared mean error and a sum of variances."""
     bias = np.full(len(weights), drawn.response_mean)
     bias -= weights @ drawn.feature_means
@@ -166,8 +161,9 @@ class RuleBook:
         ]
         weights = np.linalg.solve(drawn.gram, drawn.moment)
         parts = np.split(weights, np.cumsum(self.caps)[:-1])
+        # Σ_{k>d} for d = 0 … r, in the order of the features.
         self.relevance = [
-            spectral_tails_of_squares(part**2 * values) / size
+            np.append(np.cumsum((part**2 * values)[::-1])[::-1], 0.0) / size
             for part, values, size in zip(parts, signal, self.sizes, strict=True)
         ]
         self.prediction = curves_from_moments(
@@ -193,8 +189,3 @@ class RuleBook:
             "response_aware": solve_optimally(problem, curves=self.prediction).dimensions,
         }
         return chosen | {rule: tuple(dimensions.tolist()) for rule, dimensions in beyond.items()}
-
-
-def spectral_tails_of_squares(squares: Floats) -> Floats:
-    """Return Σ_{k>d} of the squares for d = 0 … r, in whatever order they stand."""
-    return np.concatenate([np.cumsum(squares[::-1])[::-1], [0.0]])

@@ -1,7 +1,6 @@
 """The regret of every rule in Experiment 3 as tables: over budgets, sample sizes and settings."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -27,39 +26,33 @@ WORDS = {
 }
 
 
-def average_excess(regret: pd.DataFrame, over: str) -> pd.DataFrame:
+def average_excess(regret: pd.DataFrame, over: str, *, gain: bool = False) -> pd.DataFrame:
     """Return mean and 95 % interval of the excess by rule and by `over`, over replications.
 
     What is not named is averaged within a replication first, so that a replication counts once.
+
+    Parameters
+    ----------
+    regret, over
+        As in the contract `REGRET`, and one of its columns.
+    gain
+        Whether to return the paired gain on the proposed rule instead: its excess minus the other.
     """
-    return _intervals({value: _by_replication(rows) for value, rows in regret.groupby(over)}, over)
-
-
-def average_gain(regret: pd.DataFrame, over: str) -> pd.DataFrame:
-    """Return the paired gain on the proposed rule: its excess minus the other's, by rule."""
-    tables = {}
-    for value, rows in regret.groupby(over):
-        table = _by_replication(rows)
-        tables[value] = {rule: table["proposed"] - excess for rule, excess in table.items()}
-    return _intervals(tables, over)
-
-
-def _by_replication(rows: pd.DataFrame) -> dict[str, Floats]:
-    """Return each rule's mean excess, one number per replication."""
-    wide = rows.pivot_table(index="replication", columns="allocation_rule", values="excess")
-    return {rule: wide[rule].to_numpy(np.float64) for rule in RULES}
-
-
-def _intervals(tables: Mapping[Any, Mapping[str, Floats]], over: str) -> pd.DataFrame:
     rows = []
-    for value, table in tables.items():
-        for rule, numbers in table.items():
+    for value, mine in regret.groupby(over):
+        table = _mean_excess(mine, "replication")
+        for rule, excess in table.items():
+            numbers = table["proposed"] - excess if gain else excess
             low, high = t_interval(numbers)
-            mean = float(numbers.mean())
-            rows.append(
-                {"allocation_rule": rule, over: value, "mean": mean, "low": low, "high": high}
-            )
+            found = {"mean": float(numbers.mean()), "low": low, "high": high}
+            rows.append({"allocation_rule": rule, over: value, **found})
     return pd.DataFrame(rows)
+
+
+def _mean_excess(rows: pd.DataFrame, by: str) -> dict[str, Floats]:
+    """Return each rule's mean excess, one number per replication, or per number of a setting."""
+    wide = rows.pivot_table(index=by, columns="allocation_rule", values="excess")
+    return {rule: wide[rule].to_numpy(np.float64) for rule in RULES}
 
 
 def describe_regret(
@@ -75,7 +68,7 @@ def describe_regret(
         Sample size of the table over budgets.
     """
     sizes, budgets = sorted(set(regret["observations"])), sorted(set(regret["budget"]))
-    gains = [average_gain(regret[regret["observations"] == size], "budget") for size in sizes]
+    at_size = {size: regret[regret["observations"] == size] for size in sizes}
     return [
         Part(
             "Regret in Experiment 3",
@@ -93,7 +86,7 @@ def describe_regret(
         ),
         _grid(average_excess(regret, "observations"), "n", "Mean over the budgets, by sample size"),
         _grid(
-            average_gain(regret, "observations"),
+            average_excess(regret, "observations", gain=True),
             "n",
             paragraphs=[
                 "Gain on the proposed rule (its excess minus the other's, in points, paired):"
@@ -101,7 +94,7 @@ def describe_regret(
             rules=RULES[1:],
         ),
         _grid(
-            average_excess(regret[regret["observations"] == budget_observations], "budget"),
+            average_excess(at_size[budget_observations], "budget"),
             "B",
             f"By budget, at n = {budget_observations:,}",
         ),
@@ -109,8 +102,8 @@ def describe_regret(
             "The response-aware rule: gain on the proposed rule, by budget and sample size",
             head=["n", *(f"B = {budget:,}" for budget in budgets)],
             rows=[
-                [f"{size:,}", *_cells(gain, "response_aware")]
-                for size, gain in zip(sizes, gains, strict=True)
+                [f"{size:,}", *_cells(average_excess(mine, "budget", gain=True), "response_aware")]
+                for size, mine in at_size.items()
             ],
         ),
         Part(
@@ -158,7 +151,7 @@ def _cells(table: pd.DataFrame, rule: str) -> list[str]:
 
 def _compare_settings(draws: pd.DataFrame) -> list[list[str]]:
     """Return each rule's excess over random settings, and how it compares with the proposed one."""
-    table = _by_setting(draws)
+    table = _mean_excess(draws, "number")
     rows = []
     for rule, values in table.items():
         spread = (values.mean(), np.median(values), np.quantile(values, 0.9), values.max())
@@ -178,10 +171,4 @@ def _compare_settings(draws: pd.DataFrame) -> list[list[str]]:
 def find_quantiles(draws: pd.DataFrame) -> dict[str, Floats]:
     """Return by rule the 10th, 25th, 50th, 75th and 90th percentile of its mean excess."""
     at = [0.1, 0.25, 0.5, 0.75, 0.9]
-    return {rule: np.quantile(values, at) for rule, values in _by_setting(draws).items()}
-
-
-def _by_setting(draws: pd.DataFrame) -> dict[str, Floats]:
-    """Return each rule's mean excess over the budgets, one number per setting."""
-    wide = draws.pivot_table(index="number", columns="allocation_rule", values="excess")
-    return {rule: wide[rule].to_numpy(np.float64) for rule in RULES}
+    return {rule: np.quantile(values, at) for rule, values in _mean_excess(draws, "number").items()}

@@ -14,12 +14,11 @@ from embedalloc.study import exp1, exp2, exp3
 from embedalloc.study.claims.exp1 import exp1_findings
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
-from embedalloc.study.claims.finding import Bootstrap
+from embedalloc.study.claims.finding import Bootstrap, Findings
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.multiverse import regret
 from embedalloc.study.multiverse.space import (
     DrawsCell,
-    Findings,
     Point,
     PointsCell,
     Space,
@@ -70,10 +69,9 @@ def simulate_part(block: Block, seed: int, replications: range, readings: Sequen
         cells = [block.cell(seed, design, replications) for design in block.designs]
         profiles, fits = zip(*map(exp1.simulate, cells), strict=True)
         return pd.concat(profiles), pd.concat(fits)
-    if isinstance(block, Exp2Choices):
-        sizes = block.observations
-        return (pd.concat([exp2.simulate(block.cell(seed, n, replications)) for n in sizes]),)
     sizes = block.observations
+    if isinstance(block, Exp2Choices):
+        return (pd.concat([exp2.simulate(block.cell(seed, n, replications)) for n in sizes]),)
     performance = pd.concat([exp3.simulate(block.cell(seed, n, replications)) for n in sizes])
     if "known" in readings:
         performance = performance.assign(risk=performance["risk_known"])
@@ -83,23 +81,11 @@ def simulate_part(block: Block, seed: int, replications: range, readings: Sequen
 def find_claims(block: Block, tables: Tables, bootstrap: Bootstrap) -> Findings:
     """Return what the claims on an experiment say of its tables."""
     if isinstance(block, Exp1Choices):
-        return exp1_findings(*tables, designs=block.designs, bootstrap=bootstrap)
+        return exp1_findings(*tables, settings=block, bootstrap=bootstrap)
     if isinstance(block, Exp2Choices):
-        return exp2_findings(
-            *tables,
-            panels=block.panel_observations,
-            sizes=block.curve_observations,
-            bootstrap=bootstrap,
-        )
-    return exp3_findings(
-        *tables,
-        budgets=block.budgets,
-        budget_observations=block.budget_observations,
-        sizes=block.curve_observations,
-        curve_budget=block.curve_budget,
-        categories=sum(block.cardinalities),
-        bootstrap=bootstrap,
-    )
+        return exp2_findings(*tables, settings=block, bootstrap=bootstrap)
+    cardinalities = block.cardinalities
+    return exp3_findings(*tables, settings=block, cardinalities=cardinalities, bootstrap=bootstrap)
 
 
 def measure_regret(space: Space, cell: DrawsCell[Exp3Choices]) -> pd.DataFrame:

@@ -9,7 +9,7 @@ seed to show the noise of a verdict itself.
 import itertools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -19,7 +19,7 @@ import yaml
 from pydantic import dataclasses
 
 from embedalloc.streams import stream
-from embedalloc.study.claims.finding import Finding
+from embedalloc.study.claims.finding import Findings
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.claims.verdicts import OUTCOMES
 from embedalloc.study.settings.common import AtLeast1, AtLeast2, Cell, Settings, Several
@@ -37,7 +37,6 @@ B = TypeVar("B", bound=Settings)
 #: Value of each choice by the choice's name.
 Setting = Mapping[str, str]
 Tables = tuple[pd.DataFrame, ...]
-Findings = Mapping[str, Mapping[str, Finding]]
 #: Chance that a repetition gives a claim the same outcome, in a reading.
 Steadiness = Callable[[Claim, str], float]
 
@@ -76,10 +75,8 @@ class Choice:
 
     Attributes
     ----------
-    name, asks
-        Its name, and what is left open.
-    default
-        Label of the default value.
+    name, default
+        Its name, and the label of its default value.
     options
         Label of each value, with the settings that it makes: path in the block, then value.
         Readings make none.
@@ -88,7 +85,6 @@ class Choice:
     """
 
     name: str
-    asks: str
     default: str
     options: Mapping[str, Mapping[str, Any]]
     reading: bool
@@ -146,8 +142,7 @@ class Space:
         changed = block.plain()
         for choice in self.choices:
             for path, value in choice.options[setting[choice.name]].items():
-                place = f"{self.experiment}.{path}"
-                _put(changed, path.split("."), value, place)
+                _put(changed, path.split("."), value, f"{self.experiment}.{path}")
         try:
             return check(type(block), changed, self.experiment)
         except ConfigError as error:
@@ -213,7 +208,7 @@ def _read_choice(name: str, entry: Mapping[str, Any], place: str) -> Choice:
     default = label_of(entry["default"])
     if default not in options or len(options) < 2:
         raise SpaceError(f"{place}: {default!r} must be one of at least two values")
-    return Choice(name, entry["asks"], default, options, "reading" in entry)
+    return Choice(name, default, options, "reading" in entry)
 
 
 def label_of(value: Any) -> str:
@@ -228,12 +223,12 @@ def label_of(value: Any) -> str:
 def _put(node: Any, path: Sequence[str | int], value: Any, place: str) -> None:
     """Set the value at a path; * stands for every entry, and a list is dealt out to them."""
     step, rest = path[0], path[1:]
+    keys = list(node) if isinstance(node, dict) else list(range(len(node)))
     if step == "*":
-        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
         values = value if isinstance(value, list) else [value] * len(keys)
         for key, each in zip(keys, values, strict=True):
             _put(node, [key, *rest], each, place)
-    elif step not in (node if isinstance(node, dict) else range(len(node))):
+    elif step not in keys:
         raise SpaceError(f"{place}: the configuration has no {step!r}")
     elif rest:
         _put(node[step], rest, value, place)
@@ -319,12 +314,8 @@ def _decide(
 ) -> list[dict[str, Any]]:
     """Decide the followed claims in the readings that the point takes."""
     found, steadiness = find(tables)
-    about = {
+    about = asdict(point) | {
         "experiment": space.experiment,
-        "kind": point.kind,
-        "number": point.number,
-        "repeat": point.repeat,
-        "seed": point.seed,
         "setting": write_setting(point.setting),
         "changes": len(space.changes(point.setting)),
     }

@@ -83,10 +83,7 @@ def count_shares(
         for claim in space.claims:
             mine = outcomes[outcomes["claim"] == claim]
             drawn, default = _first(mine, "draw"), _first(mine, "default")
-            share, low, high = _count_held(drawn["outcome"] == "holds")
-            partly, partly_low, partly_high = _count_held(
-                drawn["outcome"].isin(["holds", "partly"])
-            )
+            partly = drawn["outcome"].isin(["holds", "partly"])
             rows.append(
                 {
                     "claim": claim,
@@ -96,12 +93,8 @@ def count_shares(
                     "default_settled": bool(find_settled(default).iloc[0]),
                     "draws": len(drawn),
                     "settled": int(find_settled(drawn).sum()),
-                    "share": share,
-                    "low": low,
-                    "high": high,
-                    "partly": partly,
-                    "partly_low": partly_low,
-                    "partly_high": partly_high,
+                    **_count_held(drawn["outcome"] == "holds", "share", "low", "high"),
+                    **_count_held(partly, "partly", "partly_low", "partly_high"),
                     **_count_repetitions(mine),
                     **_find_overturns(mine, space),
                 }
@@ -109,12 +102,12 @@ def count_shares(
     return pd.DataFrame(rows)
 
 
-def _count_held(held: "pd.Series[bool]") -> tuple[float, float, float]:
-    """Return the share of settings that hold, with Wilson's interval; nan where there are none."""
+def _count_held(held: "pd.Series[bool]", *columns: str) -> dict[str, float]:
+    """Return the share of settings that hold and Wilson's interval; nan where there are none."""
     if held.empty:
-        return (math.nan,) * 3
+        return dict.fromkeys(columns, math.nan)
     count = int(held.sum())
-    return count / len(held), *wilson(count, len(held))
+    return dict(zip(columns, (count / len(held), *wilson(count, len(held))), strict=True))
 
 
 def _first(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -150,10 +143,11 @@ def _find_overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
     overturning = next((mine for mine in other.values() if len(mine)), other["draw"])
     fewest = int(overturning["changes"].min()) if len(overturning) else 0
     smallest = overturning[overturning["changes"] == fewest]
-    words = [
-        f"{_change_words(json.loads(row['setting']), space)} ({row['outcome']})"
-        for row in smallest.to_dict("records")
-    ]
+    words = []
+    for text, outcome in zip(smallest["setting"], smallest["outcome"], strict=True):
+        setting = json.loads(text)
+        changes = ", ".join(f"{name} {setting[name]}" for name in space.changes(setting))
+        words.append(f"{changes} ({outcome})")
     return {
         "singles": len(runs["single"]),
         "settled_singles": len(firm["single"]),
@@ -164,10 +158,6 @@ def _find_overturns(rows: pd.DataFrame, space: Space) -> dict[str, Any]:
         "fewest": fewest,
         "overturned_by": "; ".join(words),
     }
-
-
-def _change_words(setting: Mapping[str, str], space: Space) -> str:
-    return ", ".join(f"{name} {setting[name]}" for name in space.changes(setting))
 
 
 def measure_effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.DataFrame:
@@ -186,7 +176,7 @@ def measure_effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.D
                 explained = measure_variance_share(scores, settings[choice.name])
                 for value in choice.options:
                     here = settings[choice.name] == value
-                    share, low, high = _count_held(drawn["outcome"][here] == "holds")
+                    held = drawn["outcome"][here] == "holds"
                     rows.append(
                         {
                             "claim": claim,
@@ -195,9 +185,7 @@ def measure_effects(outcomes: pd.DataFrame, spaces: Mapping[str, Space]) -> pd.D
                             "value": value,
                             "is_default": value == choice.default,
                             "draws": int(here.sum()),
-                            "share": share,
-                            "low": low,
-                            "high": high,
+                            **_count_held(held, "share", "low", "high"),
                             "score": float(scores[here].mean()),
                             "variance_share": explained,
                         }

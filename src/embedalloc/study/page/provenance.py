@@ -1,8 +1,6 @@
 """Where the numbers of a page come from: commit, versions, data files, time and memory."""
 
-import csv
 import hashlib
-import math
 import platform
 import re
 import subprocess
@@ -11,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
 
@@ -36,45 +35,35 @@ def describe_run(citation: str | Path, params: Any, project: str | Path) -> dict
     }
 
 
-def read_timings(paths: Iterable[str | Path]) -> list[dict[str, Any]]:
+def read_timings(paths: Iterable[str | Path]) -> list[dict[Any, Any]]:
     """Return jobs, CPU and wall-clock seconds and peak memory by rule, in the order given.
 
     Snakemake writes `-` or `NA` for what a short job was over too soon to measure; such a value
     counts as nothing.
     """
-    rules: dict[str, dict[str, Any]] = {}
+    frames = []
     for path in map(Path, paths):
         parts = path.with_suffix("").parts
-        rule = parts[parts.index("timings") + 1]
-        entry = rules.setdefault(
-            rule, {"rule": rule, "jobs": 0, "cpu": 0.0, "seconds": 0.0, "megabytes": 0.0}
-        )
-        with path.open(encoding="utf-8", newline="") as lines:
-            for row in csv.DictReader(lines, delimiter="\t"):
-                entry["jobs"] += 1
-                entry["cpu"] += _read_measured(row["cpu_time"])
-                entry["seconds"] += _read_measured(row["s"])
-                entry["megabytes"] = max(entry["megabytes"], _read_measured(row["max_rss"]))
-    return list(rules.values())
-
-
-def _read_measured(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return 0.0
-    return 0.0 if math.isnan(value) else value
+        frame = pd.read_csv(path, sep="\t", na_values="-")[["cpu_time", "s", "max_rss"]]
+        frames.append(frame.fillna(0.0).assign(rule=parts[parts.index("timings") + 1]))
+    rules = pd.concat(frames).groupby("rule", sort=False)
+    table = rules.agg(
+        jobs=("s", "size"),
+        cpu=("cpu_time", "sum"),
+        seconds=("s", "sum"),
+        megabytes=("max_rss", "max"),
+    )
+    return table.reset_index().to_dict("records")
 
 
 def find_versions() -> dict[str, str]:
     """Return the versions of Python, of this package and of what it asks for, by name."""
     found = {"Python": platform.python_version()}
     try:
-        found["embedalloc"] = version("embedalloc")
-        wanted = [line for line in requires("embedalloc") or [] if "extra ==" not in line]
+        wanted = ["embedalloc", *(requires("embedalloc") or [])]
     except PackageNotFoundError:
         return found
-    for line in wanted:
+    for line in (line for line in wanted if "extra ==" not in line):
         name = re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0]
         try:
             found[name] = version(name)
@@ -104,11 +93,11 @@ def find_commit(project: str | Path) -> str | None:
             return None
         return done.stdout.strip() if done.returncode == 0 else None
 
-    top = git("rev-parse", "--show-toplevel")
-    # A copy inside somebody else's checkout is not a checkout of this project.
-    if top is None or Path(top).resolve() != Path(project).resolve():
+    found = git("rev-parse", "--show-toplevel", "HEAD")
+    if found is None:
         return None
-    commit = git("rev-parse", "HEAD")
-    if commit is None:
+    top, commit = found.splitlines()
+    # A copy inside somebody else's checkout is not a checkout of this project.
+    if Path(top).resolve() != Path(project).resolve():
         return None
     return f"{commit} with uncommitted changes" if git("status", "--porcelain") else commit
