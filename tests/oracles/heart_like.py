@@ -32,7 +32,7 @@ SHAPES = {
 }
 
 
-def training_with(**changes) -> Training:
+def training_with(**changes: object) -> Training:
     """Return the default settings of the study's training with some values replaced."""
     return Training.taken_from(read_settings().heart, **changes)
 

@@ -38,7 +38,7 @@ def start(
 
 def run(directory: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a workflow to its end; return how it ended and all that it said."""
-    output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    output: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with start(directory, *arguments, **output, **options) as process:
         said, _ = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, said)
