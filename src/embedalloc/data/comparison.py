@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase, make_case, set_limits
 from embedalloc.data.decision import Decision
-from embedalloc.data.network import TabularModel, TabularSettings
 from embedalloc.data.report import make_plain
 from embedalloc.data.rules import data_rule
 from embedalloc.data.table import FieldData, find_task, learn_encoding, sample_rows, split_rows
@@ -207,7 +206,7 @@ def compare_rules(
     learn = partial(learn_encoding, categorical=categorical, task=kind, min_frequency=min_frequency)
     _, whole = learn(frame, target)
     permitted = set_limits(whole.cardinalities, **limits)
-    build_problem(whole.cardinalities, budget, **permitted.constraints(whole.names))
+    build_problem(whole.cardinalities, budget, **permitted.constraints())
     encoded = kind.encode(target)
     losses, parameters, tries, ratio = [], [], [], 0.0
     for split in range(splits):
@@ -218,7 +217,7 @@ def compare_rules(
             sample_rows(data, MOST_ROWS, seed=seed),
             set_limits(data.cardinalities, **limits),
             seed=seed * 100_003 + split,
-            settings=TabularSettings(epochs=epochs),
+            epochs=epochs,
         )
         found = {}
         for name, rule in chosen.items():
@@ -246,7 +245,7 @@ def _measure_losses(
         dimensions = decision.allocation.dimensions
         key = tuple(dimensions[each] for each in case.names)
         if key not in trained:
-            trained[key] = _measure_loss(case.train(dimensions), test)
+            trained[key] = case.train(dimensions).loss(test)
         losses[name], spent[name] = trained[key], decision.allocation.cost
     return losses, spent
 
@@ -256,8 +255,4 @@ def _restart_equal(case: DataCase, budget: int, tries: int, test: FieldData) -> 
     dimensions = case.allocate("equal", budget).dimensions
     labels = ["candidate", *(f"restart {k}" for k in range(1, tries))]
     models = (case.train(dimensions, label) for label in labels)
-    return _measure_loss(min(models, key=lambda model: model.validation_loss), test)
-
-
-def _measure_loss(model: TabularModel, test: FieldData) -> float:
-    return float(model.losses(test).mean())
+    return min(models, key=lambda model: model.validation_loss).loss(test)

@@ -31,28 +31,12 @@ HIDDEN = (32, 16)
 EMBEDDING_DEVIATION = 0.05
 #: Smallest and largest batch; between them about a fiftieth of the rows.
 BATCH_SIZES = (64, 4096)
+#: Of Adam, without weight decay.
+LEARNING_RATE = 2e-3
+#: Training ends when the validation loss has not improved for so many epochs.
+PATIENCE = 4
 #: Rows that are passed through the network at once where nothing is learnt.
 CHUNK = 65_536
-
-
-@dataclass(frozen=True)
-class TabularSettings:
-    """How networks are trained.
-
-    Attributes
-    ----------
-    learning_rate
-        Of Adam, without weight decay.
-    epochs
-        Most passes over the training rows.
-    patience
-        Training ends when the validation loss has not improved for so many epochs; the best
-        epoch's weights are kept.
-    """
-
-    learning_rate: float = 2e-3
-    epochs: int = 40
-    patience: int = 4
 
 
 @dataclass(frozen=True)
@@ -133,6 +117,10 @@ class TabularModel:
         with torch.no_grad():
             return self.losses_from(self.pre_activation(data), data.target)
 
+    def loss(self, data: FieldData) -> float:
+        """Return the mean loss."""
+        return float(self.losses(data).mean())
+
 
 def row_losses(outputs: Tensor, target: Tensor, task: PredictionTask) -> Tensor:
     """Return logloss, cross entropy or squared error, row by row."""
@@ -168,9 +156,9 @@ def train_tabular(
     *,
     seed: int,
     label: str,
-    settings: TabularSettings,
+    epochs: int,
 ) -> TabularModel:
-    """Train a network with these embedding dimensions.
+    """Train a network with these embedding dimensions; the best epoch's weights are kept.
 
     Parameters
     ----------
@@ -181,12 +169,12 @@ def train_tabular(
     seed, label
         Name the random numbers. Networks of one seed and label share the initial values of what
         they have in common and the order of the rows.
-    settings
-        How to train.
+    epochs
+        Most passes over the training rows.
     """
     with one_thread():
         start = _start_model(training, dimensions, seed, label)
-        return _fit(start, training, validation, stream(seed, label, "order"), settings)
+        return _fit(start, training, validation, stream(seed, label, "order"), epochs)
 
 
 def _start_model(
@@ -253,15 +241,15 @@ def _fit(
     training: FieldData,
     validation: FieldData,
     rng: np.random.Generator,
-    settings: TabularSettings,
+    epochs: int,
 ) -> TabularModel:
     """Train from the model's values and return it with the best epoch's weights."""
-    weights = _FlatWeights(model, settings.learning_rate)
+    weights = _FlatWeights(model)
     codes = [training.codes[name] for name in model.tables]
     batch = batch_size(len(training))
     best, best_epoch, kept = math.inf, 0, weights.values.clone()
     history: list[float] = []
-    for epoch in range(1, settings.epochs + 1):
+    for epoch in range(1, epochs + 1):
         order = rng.permutation(len(training))
         for begin in range(0, len(order), batch):
             rows = order[begin : begin + batch]
@@ -270,11 +258,11 @@ def _fit(
             losses = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task)
             torch.autograd.backward(losses.mean())
             weights.step()
-        history.append(float(weights.as_model().losses(validation).mean()))
+        history.append(weights.as_model().loss(validation))
         if history[-1] < best:
             best, best_epoch = history[-1], epoch
             kept.copy_(weights.values)
-        elif epoch - best_epoch >= settings.patience:
+        elif epoch - best_epoch >= PATIENCE:
             break
     weights.values.copy_(kept)
     final = weights.as_model()
@@ -288,9 +276,8 @@ class _FlatWeights:
     levels: with batches of thousands that beats updating the touched rows only.
     """
 
-    def __init__(self, model: TabularModel, learning_rate: float) -> None:
+    def __init__(self, model: TabularModel) -> None:
         self._model = model
-        self._rate = learning_rate
         self._widths = [block.shape[0] for block in model.blocks.values()]
         first = torch.cat([*model.blocks.values(), model.number_block])
         start = [*model.tables.values(), first, model.first_bias]
@@ -326,7 +313,7 @@ class _FlatWeights:
         self._square.mul_(0.999).addcmul_(self._gradient, self._gradient, value=0.001)
         scale = math.sqrt(1 - 0.999**self._steps)
         size = self._square.sqrt().add_(1e-8 * scale)
-        rate = self._rate * scale / (1 - 0.9**self._steps)
+        rate = LEARNING_RATE * scale / (1 - 0.9**self._steps)
         self.values.addcdiv_(self._mean, size, value=-rate)
         self._gradient.zero_()
 

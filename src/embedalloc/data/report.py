@@ -199,30 +199,16 @@ class Report:
         return lines
 
     def _last_words(self) -> list[str]:
-        words = {
-            "matters": "Allocation matters here",
-            "does not matter": "Allocation does not matter here",
-            "cannot tell": "Cannot tell whether allocation matters here",
-        }
-        return textwrap.wrap(f"{words[self.verdict]}: {self.reason}.", COLUMNS)
+        words = f"Allocation {self.verdict} here"
+        if self.verdict == "cannot tell":
+            words = "Cannot tell whether allocation matters here"
+        return textwrap.wrap(f"{words}: {self.reason}.", COLUMNS)
 
 
 def write_report(
     decision: Decision, *, data: FieldData, limits: Limits, frame: pd.DataFrame
 ) -> Report:
-    """Return the report of a rule's decision.
-
-    Parameters
-    ----------
-    decision
-        What the rule decided.
-    data
-        The rows that it was given.
-    limits
-        Permitted dimensions.
-    frame
-        The user's data.
-    """
+    """Return the report of what a rule decided for the rows `data` of the user's `frame`."""
     allocation, spectrum, screening = decision.allocation, decision.spectrum, decision.screening
     headroom, path = (screening.headroom, screening.path) if screening else (None, None)
     upper = {**limits.maximum, **limits.fixed}
@@ -238,7 +224,6 @@ def write_report(
         ),
         winner_errors=errors,
     )
-    order = [name for name in frame if name in data.names]
     return Report(
         allocation_rule=allocation.allocation_rule,
         task=data.task.kind,
@@ -247,12 +232,12 @@ def write_report(
         budget_binds=_binds(allocation, limits),
         saturated=tuple(
             name
-            for name in order
-            if allocation.dimensions[name] >= allocation.cardinalities[name] - 1
+            for name, dimension in allocation.dimensions.items()
+            if dimension >= allocation.cardinalities[name] - 1
         ),
         fields=tuple(
             _describe_field(name, decision, limits, int(frame[name].notna().sum()))
-            for name in order
+            for name in allocation.dimensions
         ),
         rows=len(frame),
         rows_used=len(data),
