@@ -2,6 +2,7 @@
 
 import json
 import math
+from functools import partial
 from typing import Any
 
 import click
@@ -22,8 +23,8 @@ from embedalloc.rules import RULES, find_rule
 from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
 
 _PAIR = "NAME=NUMBER"
-_NUMBER_OR_PAIR = "[NAME=]NUMBER"
-
+_pairs = partial(click.option, multiple=True, metavar=_PAIR)
+_numbers_or_pairs = partial(click.option, multiple=True, metavar="[NAME=]NUMBER")
 
 _EXAMPLES = """\b
 Examples:
@@ -35,11 +36,9 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@click.option(
+@_pairs(
     "--cardinality",
     "cardinalities",
-    multiple=True,
-    metavar=_PAIR,
     help="Rows of a table, one for missing values included. Once per table.",
 )
 @budget_options
@@ -49,38 +48,15 @@ Examples:
     shell_complete=complete_words(*RULES),
     help="See `embedalloc rules`.  [default: paper with coefficients, else equal]",
 )
-@click.option(
+@_pairs(
     "--coefficient",
     "coefficients",
-    multiple=True,
-    metavar=_PAIR,
     help="What dimensions are worth to a field: its error is about a/d.",
 )
-@click.option(
-    "--frequency",
-    "frequencies",
-    multiple=True,
-    metavar=_PAIR,
-    help="Lookups per sample, for the rule popularity.",
-)
-@click.option(
-    "--fixed",
-    multiple=True,
-    metavar=_PAIR,
-    help="A dimension that is settled already; 0 leaves the field out.",
-)
-@click.option(
-    "--minimum",
-    multiple=True,
-    metavar=_NUMBER_OR_PAIR,
-    help="Smallest dimension, of all or of one table; else 1.",
-)
-@click.option(
-    "--maximum",
-    multiple=True,
-    metavar=_NUMBER_OR_PAIR,
-    help="Largest dimension, of all or of one table; else N - 1.",
-)
+@_pairs("--frequency", "frequencies", help="Lookups per sample, for the rule popularity.")
+@_pairs("--fixed", help="A dimension that is settled already; 0 leaves the field out.")
+@_numbers_or_pairs("--minimum", help="Smallest dimension, of all or of one table; else 1.")
+@_numbers_or_pairs("--maximum", help="Largest dimension, of all or of one table; else N - 1.")
 @click.option(
     "--multiple-of", metavar="NUMBER", default="1", help="Make dimensions multiples of this number."
 )
