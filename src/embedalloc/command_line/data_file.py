@@ -150,7 +150,7 @@ def read_data_file(
                 raise DataError(f"{option}: no column {name!r}; there are {known}")
     goal = _check_target(frame[target], target)
     frame = frame.drop(columns=[target, *ignore])
-    for name in numeric:
+    for name in frame.columns.intersection(list(numeric)):
         frame[name] = _read_as_numbers(frame[name], name)
     fields = [
         name

@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -203,11 +204,7 @@ def _read_limits(
 
 
 def _read_number(text: str, place: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{place}: {text!r} is not a number") from None
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    raise InputError(f"{place}: {text!r} is not a number")

@@ -79,9 +79,8 @@ class Comparison:
 
     def difference(self, rule: str) -> Difference:
         """Return a rule's loss minus that of equal dimensions."""
-        return paired_difference(
-            self.losses[rule].to_numpy() - self.losses["equal"].to_numpy(), self.test_ratio
-        )
+        differences = self.losses[rule] - self.losses["equal"]
+        return paired_difference(differences.to_numpy(), self.test_ratio)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types, for JSON; what is not a number is None."""
@@ -223,7 +222,8 @@ def compare_rules(
         for name, rule in chosen.items():
             found[name] = rule.decide(case, rule.gather(case), budget)
             done()
-        row, spent = _measure_losses(case, found, test)
+        row = _measure_losses(case, found, test)
+        spent = {name: decision.allocation.cost for name, decision in found.items()}
         if "screened" in found:
             tries.append(len(found["screened"].candidates))
             row[RESTARTS] = _restart_equal(case, budget, tries[-1], test)
@@ -237,17 +237,17 @@ def compare_rules(
 
 def _measure_losses(
     case: DataCase, found: Mapping[str, Decision], test: FieldData
-) -> tuple[dict[str, float], dict[str, int]]:
-    """Return test loss and cost of every rule's dimensions; equal dimensions are trained once."""
-    trained: dict[tuple[int, ...], float] = {}
-    losses, spent = {}, {}
-    for name, decision in found.items():
-        dimensions = decision.allocation.dimensions
-        key = tuple(dimensions[each] for each in case.names)
-        if key not in trained:
-            trained[key] = case.train(dimensions).loss(test)
-        losses[name], spent[name] = trained[key], decision.allocation.cost
-    return losses, spent
+) -> dict[str, float]:
+    """Return the test loss of every rule's dimensions; what is the same is trained once."""
+    dimensions = {
+        name: tuple(decision.allocation.dimensions[field] for field in case.names)
+        for name, decision in found.items()
+    }
+    losses = {
+        each: case.train(dict(zip(case.names, each, strict=True))).loss(test)
+        for each in dict.fromkeys(dimensions.values())
+    }
+    return {name: losses[each] for name, each in dimensions.items()}
 
 
 def _restart_equal(case: DataCase, budget: int, tries: int, test: FieldData) -> float:

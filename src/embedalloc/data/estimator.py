@@ -24,7 +24,6 @@ from embedalloc.budgets import parse_budget, select_budget
 from embedalloc.checks import LARGEST_NUMBER, whole_number
 from embedalloc.data.case import DataCase, Limits, make_case, set_limits
 from embedalloc.data.decision import Decision
-from embedalloc.data.network import TabularModel
 from embedalloc.data.report import write_report
 from embedalloc.data.rules import DataRule, data_rule
 from embedalloc.data.table import (
@@ -345,15 +344,11 @@ def select_automatically(
             gathered[key] = (case, rule.gather(case))
         return rule.decide(*gathered[key], budget)
 
-    def train(rows: Rows, decision: Decision) -> TabularModel:
-        case, _ = gathered[rows.tobytes()]
-        return case.train(decision.allocation.dimensions)
-
     selection = select_budget(
         len(data),
         budgets,
         allocate,
-        train,
+        lambda rows, found: gathered[rows.tobytes()][0].train(found.allocation.dimensions),
         lambda model, rows: model.loss(data.take(rows)),
         rng=stream(seed, "budget"),
         folds=AUTO_FOLDS,

@@ -258,29 +258,30 @@ def _fit(
             losses = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task)
             torch.autograd.backward(losses.mean())
             weights.step()
-        history.append(weights.as_model().loss(validation))
+        _fill_absent_levels(weights.model)
+        history.append(weights.model.loss(validation))
         if history[-1] < best:
             best, best_epoch = history[-1], epoch
             kept.copy_(weights.values)
         elif epoch - best_epoch >= PATIENCE:
             break
     weights.values.copy_(kept)
-    final = weights.as_model()
-    return replace(final, history=tuple(history), validation_losses=final.losses(validation))
+    _fill_absent_levels(weights.model)
+    losses_kept = weights.model.losses(validation)
+    return replace(weights.model, history=tuple(history), validation_losses=losses_kept)
 
 
 class _FlatWeights:
     """All parameters in one vector and their gradients in another, so that Adam is five calls.
 
     Adam (Kingma and Ba, 2015) has the usual constants. It is dense even for tables of 100,000
-    levels: with batches of thousands that beats updating the touched rows only.
+    levels: with batches of thousands that beats updating the touched rows only. `model` shares
+    the values.
     """
 
     def __init__(self, model: TabularModel) -> None:
-        self._model = model
-        self._widths = [block.shape[0] for block in model.blocks.values()]
-        first = torch.cat([*model.blocks.values(), model.number_block])
-        start = [*model.tables.values(), first, model.first_bias]
+        first = [*model.blocks.values(), model.number_block]
+        start = [*model.tables.values(), torch.cat(first), model.first_bias]
         start += [value for layer in model.layers for value in layer]
         self.values = torch.cat([value.flatten() for value in start])
         self._gradient, self._mean, self._square = self.values.new_zeros(3, len(self.values))
@@ -296,6 +297,16 @@ class _FlatWeights:
         self._tables = parts[: len(model.tables)]
         self._first, self._first_bias, *rest = parts[len(model.tables) :]
         self._layers = tuple(zip(rest[::2], rest[1::2], strict=True))
+        *blocks, number_block = torch.split(self._first.detach(), [len(block) for block in first])
+        tables = [table.detach() for table in self._tables]
+        self.model = replace(
+            model,
+            tables=dict(zip(model.tables, tables, strict=True)),
+            blocks=dict(zip(model.tables, blocks, strict=True)),
+            number_block=number_block,
+            first_bias=self._first_bias.detach(),
+            layers=tuple((a.detach(), b.detach()) for a, b in self._layers),
+        )
 
     def outputs(self, levels: Sequence[Tensor], numbers: Tensor) -> Tensor:
         """Return the network's outputs, with gradients."""
@@ -316,23 +327,6 @@ class _FlatWeights:
         rate = LEARNING_RATE * scale / (1 - 0.9**self._steps)
         self.values.addcdiv_(self._mean, size, value=-rate)
         self._gradient.zero_()
-
-    def as_model(self) -> TabularModel:
-        """Return the present values as a model that shares them, levels without rows filled."""
-        names = list(self._model.tables)
-        *blocks, number_block = torch.split(
-            self._first.detach(), [*self._widths, self._model.number_block.shape[0]]
-        )
-        model = replace(
-            self._model,
-            tables={name: part.detach() for name, part in zip(names, self._tables, strict=True)},
-            blocks=dict(zip(names, blocks, strict=True)),
-            number_block=number_block,
-            first_bias=self._first_bias.detach(),
-            layers=tuple((a.detach(), b.detach()) for a, b in self._layers),
-        )
-        _fill_absent_levels(model)
-        return model
 
 
 def _fill_absent_levels(model: TabularModel) -> None:

@@ -136,7 +136,8 @@ class Report:
         return make_plain(asdict(self))
 
     def __str__(self) -> str:
-        return "\n".join([self._table(), "", *self._facts(), "", *self._last_words()])
+        last_words = textwrap.wrap(f"{self._verdict_in_words()}: {self.reason}.", COLUMNS)
+        return "\n".join([self._table(), "", *self._facts(), "", *last_words])
 
     def _table(self) -> str:
         measured = any(each.value is not None for each in self.fields)
@@ -180,14 +181,12 @@ class Report:
                 f"the pilots' a_j are × {self.spectrum_ratio:.2f} those of their initial tables: "
                 f"{news}"
             )
-        if self.headroom is not None and self.drop_gain_standard_errors is not None:
-            lines.append(
-                f"headroom beyond one dimension each: {100 * self.headroom:.2f} % of the loss"
-            )
-            lines.append(
+        if self.headroom is not None:
+            lines += [
+                f"headroom beyond one dimension each: {100 * self.headroom:.2f} % of the loss",
                 f"gain of dropping fields: {100 * (self.drop_gain or 0):.2f} % of the loss, "
-                f"{self.drop_gain_standard_errors:.1f} standard errors"
-            )
+                f"{self.drop_gain_standard_errors:.1f} standard errors",
+            ]
         if self.candidates:
             lines.append("validation loss of what was trained:")
             best = min(each.validation_loss for each in self.candidates)
@@ -198,11 +197,10 @@ class Report:
             ]
         return lines
 
-    def _last_words(self) -> list[str]:
-        words = f"Allocation {self.verdict} here"
+    def _verdict_in_words(self) -> str:
         if self.verdict == "cannot tell":
-            words = "Cannot tell whether allocation matters here"
-        return textwrap.wrap(f"{words}: {self.reason}.", COLUMNS)
+            return "Cannot tell whether allocation matters here"
+        return f"Allocation {self.verdict} here"
 
 
 def write_report(
@@ -279,8 +277,7 @@ def judge(
             return "does not matter", "the budget pays for full rank in every field"
         return "cannot tell", "this rule does not test it; the rule screened does"
     gains = path.gain_in_standard_errors > DROP_GAIN_STANDARD_ERRORS
-    wins = winner_errors is not None and winner_errors > WINNER_STANDARD_ERRORS
-    if wins:
+    if winner_errors is not None and winner_errors > WINNER_STANDARD_ERRORS:
         return "matters", (
             f"on validation the chosen dimensions beat equal ones by {winner_errors:.1f} "
             "standard errors"

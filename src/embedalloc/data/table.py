@@ -371,8 +371,7 @@ def is_categorical(column: pd.Series) -> bool:
     return (
         isinstance(kind, pd.CategoricalDtype)
         or pd.api.types.is_bool_dtype(kind)
-        or pd.api.types.is_object_dtype(kind)
-        or pd.api.types.is_string_dtype(kind)
+        or pd.api.types.is_string_dtype(kind)  # objects too
     )
 
 
