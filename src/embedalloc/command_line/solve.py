@@ -123,25 +123,20 @@ def solve(
         click.echo(json.dumps(json.loads(to_json(found)) | state, indent=2))
     else:
         notes = dict.fromkeys(settled, "fixed") | dict.fromkeys(full, "full")
-        click.echo(_write_text(found, notes, binds, memory, dtype, optimizer))
+        click.echo(_draw_table(found, notes))
+        click.echo(found.sum_up())
+        if memory is not None:
+            each = bytes_per_parameter(dtype or "float32", optimizer)
+            click.echo(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
+        click.echo(_explain(found, full, binds))
 
 
-def _write_text(
-    found: Allocation,
-    notes: dict[str, str],
-    binds: bool,
-    memory: str | None,
-    dtype: str | None,
-    optimizer: str | None,
-) -> str:
-    lines = [_draw_table(found, notes), found.sum_up()]
-    if memory is not None:
-        each = bytes_per_parameter(dtype or "float32", optimizer)
-        lines.append(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
+def _explain(found: Allocation, full: list[str], binds: bool) -> str:
+    """Return what the dimensions achieve and what stops them."""
+    lines = []
     if found.objective is not None and math.isfinite(found.objective):
         gap = "" if found.gap is None else f", at most {found.gap:.4g} above the optimum"
         lines.append(f"sum of a/d: {found.objective:.6g}{gap}")
-    full = [name for name, note in notes.items() if note == "full"]
     if full:
         names = list_names(map(cut_name, full), most=8)
         lines.append(paragraph(f"full, at N - 1 or at the maximum: {names}"))

@@ -103,7 +103,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     The result depends neither on the order of rows and columns nor on the names of levels (see
-    `embedalloc.data.table.order_canonically` for the one exception), but on the names of
+    `embedalloc.data.table.order_canonically` for the exceptions), but on the names of
     columns: they name the random numbers.
 
     Examples
