@@ -66,6 +66,8 @@ def test_numbers_as_categories_and_columns_left_out(sales):
     words = ("--target", "bought", "--budget", 300, "--rule", "equal", "--json")
     found = json.loads(run("plan", path, *words, "--categorical", "week", "--ignore", "id").stdout)
     assert list(found["dimensions"]) == ["signal0", "signal1", "noise0", "week"]
+    again = run("plan", path, *words, "--categorical", "week", "--ignore", "id", "--numeric", "id")
+    assert json.loads(again.stdout) == found  # a column that is left out need not be numbers
 
 
 GOOD = "a,x,y\n" + "".join(f"{'pqr'[k % 3]},{k},{k % 2}\n" for k in range(30))

@@ -5,12 +5,12 @@ import pytest
 import torch
 from torch import nn
 
-from embedalloc.data.network import TabularSettings, batch_size, train_tabular
+from embedalloc.data.network import LEARNING_RATE, PATIENCE, batch_size, train_tabular
 from embedalloc.data.table import find_task, learn_encoding
 from embedalloc.streams import stream
 from tests.oracles.simulated_tables import make_table
 
-SHORT = TabularSettings(epochs=3)
+SHORT = 3  # epochs
 
 
 def table(kind, rows=400, seed=0):
@@ -64,18 +64,16 @@ def plain_loss(outputs, target, kind):
 def test_training_is_that_of_a_plain_loop(kind):
     training, validation = table(kind)
     sizes = dimensions(0, 3, 5)
-    start = train_tabular(
-        training, validation, sizes, seed=5, label="t", settings=TabularSettings(epochs=0)
-    )
-    found = train_tabular(training, validation, sizes, seed=5, label="t", settings=SHORT)
+    start = train_tabular(training, validation, sizes, seed=5, label="t", epochs=0)
+    found = train_tabular(training, validation, sizes, seed=5, label="t", epochs=SHORT)
     plain = Plain(start)
     for table_, initial in zip(plain.tables, start.initial_tables.values(), strict=True):
         with torch.no_grad():
             table_.weight.copy_(initial)
-    adam = torch.optim.Adam(plain.parameters(), lr=SHORT.learning_rate)
+    adam = torch.optim.Adam(plain.parameters(), lr=LEARNING_RATE)
     rng = stream(5, "t", "order")
     best, seen = np.inf, []
-    for _ in range(SHORT.epochs):
+    for _ in range(SHORT):
         order = rng.permutation(len(training))
         for begin in range(0, len(order), 64):
             rows = order[begin : begin + 64]
@@ -98,7 +96,7 @@ def test_training_is_that_of_a_plain_loop(kind):
 def test_same_seed_same_bits_other_seed_other_bits():
     training, validation = table("binary")
     one, again, other = (
-        train_tabular(training, validation, dimensions(2, 2, 2), seed=s, label="x", settings=SHORT)
+        train_tabular(training, validation, dimensions(2, 2, 2), seed=s, label="x", epochs=SHORT)
         for s in (1, 1, 2)
     )
     np.testing.assert_array_equal(one.validation_losses, again.validation_losses)
@@ -111,7 +109,7 @@ def test_the_users_torch_is_left_alone():
     torch.set_num_threads(2)
     try:
         before = torch.random.get_rng_state()
-        train_tabular(training, validation, dimensions(1, 1, 1), seed=1, label="x", settings=SHORT)
+        train_tabular(training, validation, dimensions(1, 1, 1), seed=1, label="x", epochs=SHORT)
         assert torch.get_num_threads() == 2
         assert torch.equal(before, torch.random.get_rng_state())
     finally:
@@ -120,9 +118,8 @@ def test_the_users_torch_is_left_alone():
 
 def test_dimension_0_leaves_a_field_out_and_widths_share_their_start():
     training, validation = table("regression")
-    none = TabularSettings(epochs=0)
     narrow, wide = (
-        train_tabular(training, validation, sizes, seed=3, label="x", settings=none)
+        train_tabular(training, validation, sizes, seed=3, label="x", epochs=0)
         for sizes in (dimensions(0, 2, 0), dimensions(1, 4, 1))
     )
     assert list(narrow.tables) == ["signal0"]
@@ -130,7 +127,7 @@ def test_dimension_0_leaves_a_field_out_and_widths_share_their_start():
         narrow.initial_tables["signal0"], wide.initial_tables["signal0"][:, :2]
     )
     only_numbers = train_tabular(
-        training, validation, dimensions(0, 0, 0), seed=3, label="x", settings=SHORT
+        training, validation, dimensions(0, 0, 0), seed=3, label="x", epochs=SHORT
     )
     assert only_numbers.tables == {}
     assert np.isfinite(only_numbers.validation_loss)
@@ -139,19 +136,17 @@ def test_dimension_0_leaves_a_field_out_and_widths_share_their_start():
 def test_levels_without_training_rows_contribute_nothing():
     training, validation = table("binary")
     few = training.take(np.flatnonzero(training.codes["noise0"] > 3))
-    model = train_tabular(few, validation, dimensions(2, 2, 2), seed=1, label="x", settings=SHORT)
+    model = train_tabular(few, validation, dimensions(2, 2, 2), seed=1, label="x", epochs=SHORT)
     contribution = model.contributions()["noise0"]
     np.testing.assert_allclose(contribution[[0, 1, 2, 3]], 0.0, atol=1e-6)
     assert contribution[4:].abs().max() > 1e-3
 
 
-def test_the_best_epoch_is_kept():
+def test_the_best_epoch_is_kept(monkeypatch):
+    monkeypatch.setattr("embedalloc.data.network.LEARNING_RATE", 0.02)
     training, validation = table("binary")
-    model = train_tabular(
-        training, validation, dimensions(8, 5, 8), seed=1, label="x",
-        settings=TabularSettings(learning_rate=0.02, epochs=30, patience=3),
-    )  # fmt: skip
-    assert len(model.history) == int(np.argmin(model.history)) + 1 + 3
+    model = train_tabular(training, validation, dimensions(8, 5, 8), seed=1, label="x", epochs=30)
+    assert len(model.history) == int(np.argmin(model.history)) + 1 + PATIENCE
     assert model.validation_loss == pytest.approx(min(model.history))
 
 

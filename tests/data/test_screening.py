@@ -9,7 +9,7 @@ import torch
 
 from embedalloc.data.case import make_case, set_limits
 from embedalloc.data.decision import ScreeningEvidence, check_spectrum
-from embedalloc.data.network import TabularSettings, one_thread, row_losses
+from embedalloc.data.network import one_thread, row_losses
 from embedalloc.data.screening import (
     DropPath,
     find_drop_path,
@@ -41,7 +41,7 @@ def table(kind="binary", rows=600, seed=0):
 def pilots():
     data = table()
     limits = set_limits(data.cardinalities)
-    case = make_case(data, limits, seed=0, settings=TabularSettings(epochs=6))
+    case = make_case(data, limits, seed=0, epochs=6)
     return train_half_pilots(case, later=0)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
-from embedalloc.audit.printed import MetricsTable
+from embedalloc.audit.printed import ConfusionMatrix, MetricsTable
 from embedalloc.command_line import InputError
 
 
@@ -68,26 +68,16 @@ def _write_text(result: Audit, printed: MetricsTable) -> str:
 
 
 def _write_json(result: Audit, printed: MetricsTable) -> str:
-    def cell(each: Any) -> dict[str, Any]:
-        matrix = None if each.matrix is None else each.matrix._asdict()
-        return dataclasses.asdict(each) | {"matrix": matrix}
+    found = _name_counts(dataclasses.asdict(result))
+    solutions = found.pop("solutions")
+    found |= {"columns_left_out": list(printed.ignored), "solutions": solutions}
+    return json.dumps(found, indent=2, allow_nan=False)
 
-    solutions = [
-        {
-            "n": solution.n,
-            "positives": solution.positives,
-            "matrices": {
-                row: [matrix._asdict() for matrix in matrices]
-                for row, matrices in solution.matrices.items()
-            },
-            "unexplained": [cell(each) for each in solution.unexplained],
-        }
-        for solution in result.solutions
-    ]
-    summary = {
-        field.name: getattr(result, field.name)
-        for field in dataclasses.fields(result)
-        if field.name != "solutions"
-    }
-    left_out = {"columns_left_out": list(printed.ignored)}
-    return json.dumps(summary | left_out | {"solutions": solutions}, indent=2, allow_nan=False)
+
+def _name_counts(value: Any) -> Any:
+    """Return the same with matrices as dictionaries, all the way down."""
+    if isinstance(value, ConfusionMatrix):
+        return value._asdict()
+    if isinstance(value, dict):
+        return {key: _name_counts(each) for key, each in value.items()}
+    return [_name_counts(each) for each in value] if isinstance(value, tuple) else value

@@ -1,11 +1,11 @@
 """Tables from files for the commands that read data: checked, and every mistake in one line."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import click
 import numpy as np
 import pandas as pd
 import pyarrow
@@ -13,39 +13,95 @@ from numpy.typing import NDArray
 
 from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
+from embedalloc.command_line.options import (
+    Command,
+    Option,
+    add_options,
+    count_parameters,
+    list_budget_options,
+)
 from embedalloc.data.rules import data_rule
 from embedalloc.data.table import DataError, is_categorical
 
+#: Parameters where neither --budget nor --bytes is given.
+DEFAULT_BUDGET = "4096"
+#: Options that say what `read_data_file` makes of the columns.
+COLUMN_OPTIONS = ("target", "categorical", "numeric", "ignore", "fixed")
 #: A column with fewer rows may have all its values different without being an identifier.
 FEWEST_ROWS_OF_AN_IDENTIFIER = 20
 
 
-@dataclass(frozen=True)
-class DataFile:
-    """A table to choose dimensions for.
-
-    Attributes
-    ----------
-    frame
-        The fields and numbers to predict from.
-    target
-        One value per row.
-    categorical
-        The categorical fields, in the order of the file.
-    """
+class DataFile(NamedTuple):
+    """A table to choose dimensions for: what to predict from, and settled dimensions by field."""
 
     frame: pd.DataFrame
     target: NDArray[Any]
     categorical: list[str]
+    fixed: dict[str, int]
 
 
-@contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Put the file's name before what is wrong with its data."""
-    try:
-        yield
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
+def data_options(command: Command) -> Command:
+    """Add the options that say what is in the file and which dimensions are permitted.
+
+    The command is called with the `budget` (a number or "auto") and with `read`, which returns
+    the `DataFile` when it is called; the other options are words of `EmbeddingAllocator`.
+    """
+    repeatable = partial(click.option, multiple=True, metavar="NAME")
+    options: list[Option] = [
+        click.argument("data", type=click.Path(path_type=Path)),
+        click.option("--target", required=True, help="Column to predict."),
+        *list_budget_options(f"  [default: {DEFAULT_BUDGET}]"),
+        repeatable("--categorical", help="Column of numbers that are categories; may be repeated."),
+        repeatable(
+            "--numeric", help="Column of numbers that the file holds as text; may be repeated."
+        ),
+        repeatable("--ignore", help="Column to leave out; may be repeated."),
+        repeatable(
+            "--fixed", metavar="NAME=DIM", help="Settled dimension of a field; may be repeated."
+        ),
+        click.option(
+            "--drop-allowed/--keep-all",
+            default=True,
+            help="Whether fields without signal may go without embedding.  [default: allowed]",
+        ),
+        click.option(
+            "--multiple-of", type=click.IntRange(1), default=1, help="Round dimensions to this."
+        ),
+        click.option(
+            "--min-frequency",
+            type=click.IntRange(1),
+            default=1,
+            help="Pool levels with fewer rows into one.",
+        ),
+        click.option(
+            "--task",
+            type=click.Choice(["auto", "classification", "regression"]),
+            default="auto",
+            help="By default text and few whole numbers are classes.",
+        ),
+        click.option("--seed", type=click.IntRange(0), default=0, help="Seed of all randomness."),
+    ]
+
+    @wraps(command)
+    def run(
+        *,
+        data: Path,
+        budget: str | None,
+        memory: str | None,
+        dtype: str | None,
+        optimizer: str | None,
+        **words: Any,
+    ) -> None:
+        columns = {name: words.pop(name) for name in COLUMN_OPTIONS}
+        amount: int | str = "auto"
+        if budget != "auto":
+            amount = count_parameters(budget, memory, dtype, optimizer, default=DEFAULT_BUDGET)
+        try:
+            command(budget=amount, read=partial(read_data_file, data, **columns), **words)
+        except ValueError as error:
+            raise InputError(f"{data}: {error}") from None
+
+    return add_options(run, options)
 
 
 def check_rule(name: str) -> None:
@@ -59,10 +115,10 @@ def check_rule(name: str) -> None:
 def read_data_file(
     path: Path,
     target: str,
-    *,
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    ignore: Sequence[str] = (),
+    categorical: Sequence[str],
+    numeric: Sequence[str],
+    ignore: Sequence[str],
+    fixed: Sequence[str],
 ) -> DataFile:
     """Read a CSV or parquet file and decide which columns are categorical.
 
@@ -76,6 +132,8 @@ def read_data_file(
         Columns that are so whatever their type.
     ignore
         Columns to leave out.
+    fixed
+        Settled dimensions, as NAME=DIM.
     """
     frame = _read_frame(path)
     if not len(frame):
@@ -92,7 +150,7 @@ def read_data_file(
                 raise DataError(f"{option}: no column {name!r}; there are {known}")
     goal = _check_target(frame[target], target)
     frame = frame.drop(columns=[target, *ignore])
-    for name in numeric:
+    for name in frame.columns.intersection(list(numeric)):
         frame[name] = _read_as_numbers(frame[name], name)
     fields = [
         name
@@ -112,7 +170,20 @@ def read_data_file(
                 f"column {name!r} ({frame[name].dtype}) holds neither categories nor numbers; "
                 f"leave it out with --ignore {name}"
             )
-    return DataFile(frame, goal, fields)
+    return DataFile(frame, goal, fields, _parse_fixed(fixed, fields))
+
+
+def _parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
+    """Return settled dimensions from NAME=DIM."""
+    settled = {}
+    for each in fixed:
+        name, equals, dimension = each.rpartition("=")
+        if not equals or not dimension.strip().isdecimal():
+            raise InputError(f"--fixed: {each!r} is not NAME=DIM with a whole number")
+        if name not in names:
+            raise InputError(f"--fixed: {name!r} is not a categorical column")
+        settled[name] = int(dimension)
+    return settled
 
 
 def _read_frame(path: Path) -> pd.DataFrame:

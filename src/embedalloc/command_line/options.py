@@ -1,7 +1,6 @@
 """Options and checks that several commands share; none of them needs a heavy import."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,9 +11,6 @@ from embedalloc.command_line import InputError
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]
-
-#: Parameters where a command that reads data is given neither --budget nor --bytes.
-DEFAULT_BUDGET = "4096"
 
 
 def complete_words(*words: str) -> Any:
@@ -30,62 +26,11 @@ def complete_words(*words: str) -> Any:
 
 def budget_options(command: Command) -> Command:
     """Add the options that say how many parameters may be spent."""
-    return _add_options(command, _list_budget_options())
+    return add_options(command, list_budget_options())
 
 
-def data_options(command: Command) -> Command:
-    """Add the options that say what is in the file and which dimensions are permitted."""
-    options: list[Option] = [
-        click.argument("data", type=click.Path(path_type=Path)),
-        click.option("--target", required=True, help="Column to predict."),
-        *_list_budget_options(f"  [default: {DEFAULT_BUDGET}]"),
-        click.option(
-            "--categorical",
-            multiple=True,
-            metavar="NAME",
-            help="Column of numbers that are categories; may be repeated.",
-        ),
-        click.option(
-            "--numeric",
-            multiple=True,
-            metavar="NAME",
-            help="Column of numbers that the file holds as text; may be repeated.",
-        ),
-        click.option(
-            "--ignore", multiple=True, metavar="NAME", help="Column to leave out; may be repeated."
-        ),
-        click.option(
-            "--fixed",
-            multiple=True,
-            metavar="NAME=DIM",
-            help="Settled dimension of a field; may be repeated.",
-        ),
-        click.option(
-            "--drop-allowed/--keep-all",
-            default=True,
-            help="Whether fields without signal may go without embedding.  [default: allowed]",
-        ),
-        click.option(
-            "--multiple-of", type=click.IntRange(1), default=1, help="Round dimensions to this."
-        ),
-        click.option(
-            "--min-frequency",
-            type=click.IntRange(1),
-            default=1,
-            help="Pool levels with fewer rows into one.",
-        ),
-        click.option(
-            "--task",
-            type=click.Choice(["auto", "classification", "regression"]),
-            default="auto",
-            help="By default text and few whole numbers are classes.",
-        ),
-        click.option("--seed", type=click.IntRange(0), default=0, help="Seed of all randomness."),
-    ]
-    return _add_options(command, options)
-
-
-def _list_budget_options(note: str = "") -> list[Option]:
+def list_budget_options(note: str = "") -> list[Option]:
+    """Return the options that say how many parameters may be spent."""
     return [
         click.option(
             "--budget", metavar="NUMBER", help=f"Parameters of all tables together.{note}"
@@ -111,7 +56,8 @@ def _list_budget_options(note: str = "") -> list[Option]:
     ]
 
 
-def _add_options(command: Command, options: Sequence[Option]) -> Command:
+def add_options(command: Command, options: Sequence[Option]) -> Command:
+    """Add options to a command, in this order."""
     for option in reversed(options):
         command = option(command)
     return command
@@ -142,19 +88,6 @@ def count_parameters(
         return parse_budget(budget)
     except ValueError as error:
         raise InputError(f"--{error}" if memory is None else str(error)) from None
-
-
-def parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
-    """Return settled dimensions from NAME=DIM."""
-    settled = {}
-    for each in fixed:
-        name, equals, dimension = each.rpartition("=")
-        if not equals or not dimension.strip().isdecimal():
-            raise InputError(f"--fixed: {each!r} is not NAME=DIM with a whole number")
-        if name not in names:
-            raise InputError(f"--fixed: {name!r} is not a categorical column")
-        settled[name] = int(dimension)
-    return settled
 
 
 def refuse_two_outputs(as_json: bool, export: str | None) -> None:

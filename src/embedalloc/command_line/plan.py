@@ -10,14 +10,8 @@ from typing import Any
 import click
 
 from embedalloc.command_line import InputError
-from embedalloc.command_line.data_file import check_rule, naming, read_data_file
-from embedalloc.command_line.options import (
-    DEFAULT_BUDGET,
-    count_parameters,
-    data_options,
-    parse_fixed,
-    refuse_two_outputs,
-)
+from embedalloc.command_line.data_file import DataFile, check_rule, data_options
+from embedalloc.command_line.options import refuse_two_outputs
 from embedalloc.data.estimator import EmbeddingAllocator
 from embedalloc.exporters import EXPORTERS, export_text
 
@@ -33,16 +27,8 @@ from embedalloc.exporters import EXPORTERS, export_text
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Write a figure (.png or .pdf).")
 def plan(
-    data: Path,
-    target: str,
-    budget: str | None,
-    memory: str | None,
-    dtype: str | None,
-    optimizer: str | None,
-    categorical: tuple[str, ...],
-    numeric: tuple[str, ...],
-    ignore: tuple[str, ...],
-    fixed: tuple[str, ...],
+    budget: int | str,
+    read: Callable[[], DataFile],
     seed: int,
     rule: str,
     as_json: bool,
@@ -58,25 +44,19 @@ def plan(
     selected too. The last lines say whether allocation matters for this table at all.
     """
     refuse_two_outputs(as_json, export)
-    amount: int | str = "auto"
-    if budget != "auto":
-        amount = count_parameters(budget, memory, dtype, optimizer, default=DEFAULT_BUDGET)
     check_rule(rule)
     _check_plot(plot)
-    with naming(data):
-        table = read_data_file(
-            data, target, categorical=categorical, numeric=numeric, ignore=ignore
-        )
-        with _show_progress() as progress:
-            allocator = EmbeddingAllocator(
-                amount,
-                rule,
-                columns=table.categorical,
-                fixed=parse_fixed(fixed, table.categorical),
-                random_state=seed,
-                progress=progress,
-                **limits,
-            ).fit(table.frame, table.target)
+    table = read()
+    with _show_progress() as progress:
+        allocator = EmbeddingAllocator(
+            budget,
+            rule,
+            columns=table.categorical,
+            fixed=table.fixed,
+            random_state=seed,
+            progress=progress,
+            **limits,
+        ).fit(table.frame, table.target)
     if plot is not None:
         from embedalloc.data.figure import draw_report
 

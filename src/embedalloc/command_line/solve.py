@@ -2,6 +2,8 @@
 
 import json
 import math
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import click
@@ -22,8 +24,8 @@ from embedalloc.rules import RULES, find_rule
 from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
 
 _PAIR = "NAME=NUMBER"
-_NUMBER_OR_PAIR = "[NAME=]NUMBER"
-
+_pairs = partial(click.option, multiple=True, metavar=_PAIR)
+_numbers_or_pairs = partial(click.option, multiple=True, metavar="[NAME=]NUMBER")
 
 _EXAMPLES = """\b
 Examples:
@@ -35,11 +37,9 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@click.option(
+@_pairs(
     "--cardinality",
     "cardinalities",
-    multiple=True,
-    metavar=_PAIR,
     help="Rows of a table, one for missing values included. Once per table.",
 )
 @budget_options
@@ -49,38 +49,15 @@ Examples:
     shell_complete=complete_words(*RULES),
     help="See `embedalloc rules`.  [default: paper with coefficients, else equal]",
 )
-@click.option(
+@_pairs(
     "--coefficient",
     "coefficients",
-    multiple=True,
-    metavar=_PAIR,
     help="What dimensions are worth to a field: its error is about a/d.",
 )
-@click.option(
-    "--frequency",
-    "frequencies",
-    multiple=True,
-    metavar=_PAIR,
-    help="Lookups per sample, for the rule popularity.",
-)
-@click.option(
-    "--fixed",
-    multiple=True,
-    metavar=_PAIR,
-    help="A dimension that is settled already; 0 leaves the field out.",
-)
-@click.option(
-    "--minimum",
-    multiple=True,
-    metavar=_NUMBER_OR_PAIR,
-    help="Smallest dimension, of all or of one table; else 1.",
-)
-@click.option(
-    "--maximum",
-    multiple=True,
-    metavar=_NUMBER_OR_PAIR,
-    help="Largest dimension, of all or of one table; else N - 1.",
-)
+@_pairs("--frequency", "frequencies", help="Lookups per sample, for the rule popularity.")
+@_pairs("--fixed", help="A dimension that is settled already; 0 leaves the field out.")
+@_numbers_or_pairs("--minimum", help="Smallest dimension, of all or of one table; else 1.")
+@_numbers_or_pairs("--maximum", help="Largest dimension, of all or of one table; else N - 1.")
 @click.option(
     "--multiple-of", metavar="NUMBER", default="1", help="Make dimensions multiples of this number."
 )
@@ -146,25 +123,20 @@ def solve(
         click.echo(json.dumps(json.loads(to_json(found)) | state, indent=2))
     else:
         notes = dict.fromkeys(settled, "fixed") | dict.fromkeys(full, "full")
-        click.echo(_write_text(found, notes, binds, memory, dtype, optimizer))
+        click.echo(_draw_table(found, notes))
+        click.echo(found.sum_up())
+        if memory is not None:
+            each = bytes_per_parameter(dtype or "float32", optimizer)
+            click.echo(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
+        click.echo(_explain(found, full, binds))
 
 
-def _write_text(
-    found: Allocation,
-    notes: dict[str, str],
-    binds: bool,
-    memory: str | None,
-    dtype: str | None,
-    optimizer: str | None,
-) -> str:
-    lines = [_draw_table(found, notes), found.sum_up()]
-    if memory is not None:
-        each = bytes_per_parameter(dtype or "float32", optimizer)
-        lines.append(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
+def _explain(found: Allocation, full: list[str], binds: bool) -> str:
+    """Return what the dimensions achieve and what stops them."""
+    lines = []
     if found.objective is not None and math.isfinite(found.objective):
         gap = "" if found.gap is None else f", at most {found.gap:.4g} above the optimum"
         lines.append(f"sum of a/d: {found.objective:.6g}{gap}")
-    full = [name for name, note in notes.items() if note == "full"]
     if full:
         names = list_names(map(cut_name, full), most=8)
         lines.append(paragraph(f"full, at N - 1 or at the maximum: {names}"))
@@ -227,11 +199,7 @@ def _read_limits(
 
 
 def _read_number(text: str, place: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{place}: {text!r} is not a number") from None
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    raise InputError(f"{place}: {text!r} is not a number")

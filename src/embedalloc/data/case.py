@@ -1,10 +1,10 @@
 """What a rule that reads data is given."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from embedalloc.allocation import Allocation
-from embedalloc.data.network import TabularModel, TabularSettings, train_tabular
+from embedalloc.data.network import TabularModel, train_tabular
 from embedalloc.data.table import FieldData, split_rows
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import Constraints
@@ -35,17 +35,19 @@ class Limits:
     multiple_of: int
     droppable: frozenset[str]
 
-    def constraints(self, names: Sequence[str], *, may_drop: bool = False) -> Constraints:
-        """Return the words of `build_problem` for some of the fields."""
+    def constraints(self, *, may_drop: bool = False) -> Constraints:
+        """Return the words of `build_problem`."""
+        dropped = dict.fromkeys(self.droppable, 0) if may_drop else {}
         return {
-            "minimum": {
-                name: 0 if may_drop and name in self.droppable else self.minimum[name]
-                for name in names
-            },
-            "maximum": {name: self.maximum[name] for name in names},
-            "fixed": {name: d for name, d in self.fixed.items() if name in names},
+            "minimum": {**self.minimum, **dropped},
+            "maximum": self.maximum,
+            "fixed": self.fixed,
             "multiple_of": self.multiple_of,
         }
+
+    def smallest(self, name: str) -> int:
+        """Return the smallest dimension above 0 that is permitted to a field."""
+        return -(-max(self.minimum[name], 1) // self.multiple_of) * self.multiple_of
 
 
 def set_limits(
@@ -86,8 +88,8 @@ class DataCase:
         Permitted dimensions.
     seed
         Names all random numbers.
-    settings
-        How networks are trained.
+    epochs
+        Most passes over the rows per training.
     pilots
         How many pilots the spectral rules train.
     trained
@@ -98,7 +100,7 @@ class DataCase:
     validation: FieldData
     limits: Limits
     seed: int
-    settings: TabularSettings
+    epochs: int
     pilots: int
     trained: Callable[[int], None]
 
@@ -120,13 +122,12 @@ class DataCase:
             dimensions,
             seed=self.seed,
             label=label,
-            settings=self.settings,
+            epochs=self.epochs,
         )
 
     def allocate(self, rule: str, budget: int) -> Allocation:
         """Return the dimensions of a rule that needs cardinalities only."""
-        constraints = self.limits.constraints(self.names)
-        return allocate(self.cardinalities, budget, rule=rule, **constraints)
+        return allocate(self.cardinalities, budget, rule=rule, **self.limits.constraints())
 
 
 def make_case(
@@ -134,7 +135,7 @@ def make_case(
     limits: Limits,
     *,
     seed: int,
-    settings: TabularSettings,
+    epochs: int,
     pilots: int = 2,
     trained: Callable[[int], None] = lambda remaining: None,
 ) -> DataCase:
@@ -142,4 +143,4 @@ def make_case(
     kept, held_out = split_rows(
         data.target, data.task, VALIDATION_SHARE, seed=seed, label="validation"
     )
-    return DataCase(data.take(kept), data.take(held_out), limits, seed, settings, pilots, trained)
+    return DataCase(data.take(kept), data.take(held_out), limits, seed, epochs, pilots, trained)

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase, make_case, set_limits
 from embedalloc.data.decision import Decision
-from embedalloc.data.network import TabularModel, TabularSettings
 from embedalloc.data.report import make_plain
 from embedalloc.data.rules import data_rule
 from embedalloc.data.table import FieldData, find_task, learn_encoding, sample_rows, split_rows
@@ -80,9 +79,8 @@ class Comparison:
 
     def difference(self, rule: str) -> Difference:
         """Return a rule's loss minus that of equal dimensions."""
-        return paired_difference(
-            self.losses[rule].to_numpy() - self.losses["equal"].to_numpy(), self.test_ratio
-        )
+        differences = self.losses[rule] - self.losses["equal"]
+        return paired_difference(differences.to_numpy(), self.test_ratio)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types, for JSON; what is not a number is None."""
@@ -207,7 +205,7 @@ def compare_rules(
     learn = partial(learn_encoding, categorical=categorical, task=kind, min_frequency=min_frequency)
     _, whole = learn(frame, target)
     permitted = set_limits(whole.cardinalities, **limits)
-    build_problem(whole.cardinalities, budget, **permitted.constraints(whole.names))
+    build_problem(whole.cardinalities, budget, **permitted.constraints())
     encoded = kind.encode(target)
     losses, parameters, tries, ratio = [], [], [], 0.0
     for split in range(splits):
@@ -218,13 +216,14 @@ def compare_rules(
             sample_rows(data, MOST_ROWS, seed=seed),
             set_limits(data.cardinalities, **limits),
             seed=seed * 100_003 + split,
-            settings=TabularSettings(epochs=epochs),
+            epochs=epochs,
         )
         found = {}
         for name, rule in chosen.items():
             found[name] = rule.decide(case, rule.gather(case), budget)
             done()
-        row, spent = _measure_losses(case, found, test)
+        row = _measure_losses(case, found, test)
+        spent = {name: decision.allocation.cost for name, decision in found.items()}
         if "screened" in found:
             tries.append(len(found["screened"].candidates))
             row[RESTARTS] = _restart_equal(case, budget, tries[-1], test)
@@ -238,17 +237,17 @@ def compare_rules(
 
 def _measure_losses(
     case: DataCase, found: Mapping[str, Decision], test: FieldData
-) -> tuple[dict[str, float], dict[str, int]]:
-    """Return test loss and cost of every rule's dimensions; equal dimensions are trained once."""
-    trained: dict[tuple[int, ...], float] = {}
-    losses, spent = {}, {}
-    for name, decision in found.items():
-        dimensions = decision.allocation.dimensions
-        key = tuple(dimensions[each] for each in case.names)
-        if key not in trained:
-            trained[key] = _measure_loss(case.train(dimensions), test)
-        losses[name], spent[name] = trained[key], decision.allocation.cost
-    return losses, spent
+) -> dict[str, float]:
+    """Return the test loss of every rule's dimensions; what is the same is trained once."""
+    dimensions = {
+        name: tuple(decision.allocation.dimensions[field] for field in case.names)
+        for name, decision in found.items()
+    }
+    losses = {
+        each: case.train(dict(zip(case.names, each, strict=True))).loss(test)
+        for each in dict.fromkeys(dimensions.values())
+    }
+    return {name: losses[each] for name, each in dimensions.items()}
 
 
 def _restart_equal(case: DataCase, budget: int, tries: int, test: FieldData) -> float:
@@ -256,8 +255,4 @@ def _restart_equal(case: DataCase, budget: int, tries: int, test: FieldData) -> 
     dimensions = case.allocate("equal", budget).dimensions
     labels = ["candidate", *(f"restart {k}" for k in range(1, tries))]
     models = (case.train(dimensions, label) for label in labels)
-    return _measure_loss(min(models, key=lambda model: model.validation_loss), test)
-
-
-def _measure_loss(model: TabularModel, test: FieldData) -> float:
-    return float(model.losses(test).mean())
+    return min(models, key=lambda model: model.validation_loss).loss(test)

@@ -1,7 +1,8 @@
 """What a rule that reads data returns: its decision and what that rests on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -66,6 +67,14 @@ class Candidate:
     def loss(self) -> float:
         """Mean validation loss."""
         return float(self.losses.mean())
+
+
+@dataclass(frozen=True)
+class PilotEvidence:
+    """What every pilot says by itself, by field, and what the pilots' spectra are worth."""
+
+    each: tuple[Mapping[str, Any], ...]
+    spectrum: SpectrumCheck
 
 
 @dataclass(frozen=True)
@@ -148,17 +157,12 @@ def fit_coefficients(
     return found
 
 
-def average_coefficients(each: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return the mean of a_j over pilots, by field."""
-    return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
-
-
 def check_spectrum(models: Sequence[TabularModel], *, weighted: bool) -> SpectrumCheck:
     """Average a_j over pilots, after training and before."""
 
     def average(initial: bool) -> dict[str, float]:
         each = [fit_coefficients(model, weighted=weighted, initial=initial) for model in models]
-        return average_coefficients(each)
+        return {name: float(np.mean([one[name] for one in each])) for name in each[0]}
 
     return SpectrumCheck(average(False), average(True))
 
@@ -169,3 +173,14 @@ def measure_spread(allocations: Sequence[Allocation]) -> dict[str, tuple[int, in
         name: [each.dimensions[name] for each in allocations] for name in allocations[0].dimensions
     }
     return {name: (min(every), max(every)) for name, every in dimensions.items()}
+
+
+def decide_by_pilots(
+    evidence: PilotEvidence,
+    together: Mapping[str, Any],
+    share: Callable[[Mapping[str, Any]], Allocation],
+) -> Decision:
+    """Share the budget by what the pilots say together; the spread is what each alone would do."""
+    chosen = share(together)
+    spread = measure_spread([chosen, *map(share, evidence.each)])
+    return Decision(chosen, spread, evidence.spectrum)

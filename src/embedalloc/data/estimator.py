@@ -1,7 +1,7 @@
 """Embedding dimensions for a data frame, in the manner of scikit-learn."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -19,11 +19,11 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from embedalloc.allocation import Allocation
 from embedalloc.budgets import parse_budget, select_budget
 from embedalloc.checks import LARGEST_NUMBER, whole_number
 from embedalloc.data.case import DataCase, Limits, make_case, set_limits
 from embedalloc.data.decision import Decision
-from embedalloc.data.network import TabularModel, TabularSettings
 from embedalloc.data.report import write_report
 from embedalloc.data.rules import DataRule, data_rule
 from embedalloc.data.table import (
@@ -103,7 +103,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     The result depends neither on the order of rows and columns nor on the names of levels (see
-    `embedalloc.data.table.order_canonically` for the one exception), but on the names of
+    `embedalloc.data.table.order_canonically` for the exceptions), but on the names of
     columns: they name the random numbers.
 
     Examples
@@ -179,7 +179,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             limits=limits,
             pilots=whole_number(self.pilots, "pilots", least=1),
             seed=seed,
-            settings=TabularSettings(epochs=whole_number(self.epochs, "epochs", least=1)),
+            epochs=whole_number(self.epochs, "epochs", least=1),
             trained=_count_trainings(self.progress),
         )
         if self.budget == "auto":
@@ -187,12 +187,16 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             decision = select_automatically(data, rule, budgets, prepare, seed=seed)
         else:
             budget = parse_budget(self.budget)
-            build_problem(data.cardinalities, budget, **limits.constraints(data.names))
+            build_problem(data.cardinalities, budget, **limits.constraints())
             case = prepare(data)
             decision = rule.decide(case, rule.gather(case), budget)
         self.encoder_ = encoder
-        self._keep(decision, [name for name in frame if name in data.names])
-        self.report_ = write_report(decision, data=data, limits=limits, frame=frame)
+        self.allocation_ = _put_in_order(decision.allocation, frame.columns)
+        self.outcome_ = replace(decision, allocation=self.allocation_)
+        self.budget_ = self.allocation_.budget
+        self.dimensions_ = self.allocation_.dimensions
+        self.cardinalities_ = self.allocation_.cardinalities
+        self.report_ = write_report(self.outcome_, data=data, limits=limits, frame=frame)
         return self
 
     def transform(self, X: Any) -> NDArray[np.int64]:
@@ -259,21 +263,22 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             drop_allowed=self.drop_allowed,
         )
         # Wrong names and impossible bounds are refused before anything is trained.
-        build_problem(cardinalities, LARGEST_NUMBER, **limits.constraints(list(cardinalities)))
+        build_problem(cardinalities, LARGEST_NUMBER, **limits.constraints())
         return limits
 
-    def _keep(self, decision: Decision, order: Sequence[str]) -> None:
-        found = decision.allocation
-        self.outcome_ = decision
-        self.budget_ = found.budget
-        self.dimensions_ = {name: found.dimensions[name] for name in order}
-        self.cardinalities_ = {name: found.cardinalities[name] for name in order}
-        self.allocation_ = replace(
-            found,
-            dimensions=self.dimensions_,
-            cardinalities=self.cardinalities_,
-            parameters={name: found.parameters[name] for name in order},
-        )
+
+def _put_in_order(found: Allocation, columns: Iterable[str]) -> Allocation:
+    """Return an allocation with its fields in the order of the data's columns."""
+
+    def order(values: Mapping[str, int]) -> dict[str, int]:
+        return {name: values[name] for name in columns if name in values}
+
+    return replace(
+        found,
+        dimensions=order(found.dimensions),
+        cardinalities=order(found.cardinalities),
+        parameters=order(found.parameters),
+    )
 
 
 def _count_trainings(progress: Callable[[int, int], None] | None) -> Callable[[int], None]:
@@ -315,8 +320,7 @@ def list_automatic_budgets(cardinalities: Mapping[str, int], limits: Limits) -> 
     for dimension in AUTO_DIMENSIONS:
         cost = 0
         for name, levels in cardinalities.items():
-            least = -(-limits.minimum[name] // limits.multiple_of) * limits.multiple_of
-            wanted = max(dimension, least, limits.multiple_of)
+            wanted = max(dimension, limits.smallest(name))
             cost += levels * limits.fixed.get(name, min(wanted, limits.maximum[name]))
         budgets.add(max(cost, 1))
     return sorted(budgets)
@@ -340,19 +344,12 @@ def select_automatically(
             gathered[key] = (case, rule.gather(case))
         return rule.decide(*gathered[key], budget)
 
-    def train(rows: Rows, decision: Decision) -> TabularModel:
-        case, _ = gathered[rows.tobytes()]
-        return case.train(decision.allocation.dimensions)
-
-    def loss(model: TabularModel, rows: Rows) -> float:
-        return float(model.losses(data.take(rows)).mean())
-
     selection = select_budget(
         len(data),
         budgets,
         allocate,
-        train,
-        loss,
+        lambda rows, found: gathered[rows.tobytes()][0].train(found.allocation.dimensions),
+        lambda model, rows: model.loss(data.take(rows)),
         rng=stream(seed, "budget"),
         folds=AUTO_FOLDS,
         strata=None if data.task.kind == "regression" else data.target,

@@ -15,14 +15,9 @@ MOST_FIELDS = 40
 
 
 def draw_report(report: Report, path: Path) -> None:
-    """Draw dimensions and parameters per field and write the figure in the path's format.
+    """Draw dimensions and parameters per field, beyond 40 of the most expensive ones only.
 
-    Parameters
-    ----------
-    report
-        What to draw; beyond 40 fields the most expensive ones.
-    path
-        Where to; its ending decides the format.
+    The path's ending decides the format.
     """
     fields = list(report.fields)
     if len(fields) > MOST_FIELDS:
@@ -30,6 +25,7 @@ def draw_report(report: Report, path: Path) -> None:
         fields = [each for each in fields if each in costly]
     fields.reverse()  # the first field at the top
     places = range(len(fields))
+    verdict = "may or may not matter" if report.verdict == "cannot tell" else report.verdict
     with mpl.rc_context({"font.size": 9, "pdf.fonttype": 42}):
         figure = Figure(figsize=(6.3, 1.3 + 0.24 * len(fields)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
@@ -59,15 +55,7 @@ def draw_report(report: Report, path: Path) -> None:
             axes.set_xlim(left=0)
         figure.suptitle(
             f"{report.allocation_rule}: {report.spent:,} of {report.budget:,} parameters; "
-            f"allocation {_words(report)}",
+            f"allocation {verdict} here",
             fontsize=9,
         )
         figure.savefig(path, dpi=150)
-
-
-def _words(report: Report) -> str:
-    return {
-        "matters": "matters here",
-        "does not matter": "does not matter here",
-        "cannot tell": "may or may not matter here",
-    }[report.verdict]

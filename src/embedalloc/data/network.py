@@ -31,28 +31,12 @@ HIDDEN = (32, 16)
 EMBEDDING_DEVIATION = 0.05
 #: Smallest and largest batch; between them about a fiftieth of the rows.
 BATCH_SIZES = (64, 4096)
+#: Of Adam, without weight decay.
+LEARNING_RATE = 2e-3
+#: Training ends when the validation loss has not improved for so many epochs.
+PATIENCE = 4
 #: Rows that are passed through the network at once where nothing is learnt.
 CHUNK = 65_536
-
-
-@dataclass(frozen=True)
-class TabularSettings:
-    """How networks are trained.
-
-    Attributes
-    ----------
-    learning_rate
-        Of Adam, without weight decay.
-    epochs
-        Most passes over the training rows.
-    patience
-        Training ends when the validation loss has not improved for so many epochs; the best
-        epoch's weights are kept.
-    """
-
-    learning_rate: float = 2e-3
-    epochs: int = 40
-    patience: int = 4
 
 
 @dataclass(frozen=True)
@@ -133,6 +117,10 @@ class TabularModel:
         with torch.no_grad():
             return self.losses_from(self.pre_activation(data), data.target)
 
+    def loss(self, data: FieldData) -> float:
+        """Return the mean loss."""
+        return float(self.losses(data).mean())
+
 
 def row_losses(outputs: Tensor, target: Tensor, task: PredictionTask) -> Tensor:
     """Return logloss, cross entropy or squared error, row by row."""
@@ -168,9 +156,9 @@ def train_tabular(
     *,
     seed: int,
     label: str,
-    settings: TabularSettings,
+    epochs: int,
 ) -> TabularModel:
-    """Train a network with these embedding dimensions.
+    """Train a network with these embedding dimensions; the best epoch's weights are kept.
 
     Parameters
     ----------
@@ -181,12 +169,12 @@ def train_tabular(
     seed, label
         Name the random numbers. Networks of one seed and label share the initial values of what
         they have in common and the order of the rows.
-    settings
-        How to train.
+    epochs
+        Most passes over the training rows.
     """
     with one_thread():
         start = _start_model(training, dimensions, seed, label)
-        return _fit(start, training, validation, stream(seed, label, "order"), settings)
+        return _fit(start, training, validation, stream(seed, label, "order"), epochs)
 
 
 def _start_model(
@@ -253,15 +241,15 @@ def _fit(
     training: FieldData,
     validation: FieldData,
     rng: np.random.Generator,
-    settings: TabularSettings,
+    epochs: int,
 ) -> TabularModel:
     """Train from the model's values and return it with the best epoch's weights."""
-    weights = _FlatWeights(model, settings.learning_rate)
+    weights = _FlatWeights(model)
     codes = [training.codes[name] for name in model.tables]
     batch = batch_size(len(training))
     best, best_epoch, kept = math.inf, 0, weights.values.clone()
     history: list[float] = []
-    for epoch in range(1, settings.epochs + 1):
+    for epoch in range(1, epochs + 1):
         order = rng.permutation(len(training))
         for begin in range(0, len(order), batch):
             rows = order[begin : begin + batch]
@@ -270,30 +258,30 @@ def _fit(
             losses = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task)
             torch.autograd.backward(losses.mean())
             weights.step()
-        history.append(float(weights.as_model().losses(validation).mean()))
+        _fill_absent_levels(weights.model)
+        history.append(weights.model.loss(validation))
         if history[-1] < best:
             best, best_epoch = history[-1], epoch
             kept.copy_(weights.values)
-        elif epoch - best_epoch >= settings.patience:
+        elif epoch - best_epoch >= PATIENCE:
             break
     weights.values.copy_(kept)
-    final = weights.as_model()
-    return replace(final, history=tuple(history), validation_losses=final.losses(validation))
+    _fill_absent_levels(weights.model)
+    losses_kept = weights.model.losses(validation)
+    return replace(weights.model, history=tuple(history), validation_losses=losses_kept)
 
 
 class _FlatWeights:
     """All parameters in one vector and their gradients in another, so that Adam is five calls.
 
     Adam (Kingma and Ba, 2015) has the usual constants. It is dense even for tables of 100,000
-    levels: with batches of thousands that beats updating the touched rows only.
+    levels: with batches of thousands that beats updating the touched rows only. `model` shares
+    the values.
     """
 
-    def __init__(self, model: TabularModel, learning_rate: float) -> None:
-        self._model = model
-        self._rate = learning_rate
-        self._widths = [block.shape[0] for block in model.blocks.values()]
-        first = torch.cat([*model.blocks.values(), model.number_block])
-        start = [*model.tables.values(), first, model.first_bias]
+    def __init__(self, model: TabularModel) -> None:
+        first = [*model.blocks.values(), model.number_block]
+        start = [*model.tables.values(), torch.cat(first), model.first_bias]
         start += [value for layer in model.layers for value in layer]
         self.values = torch.cat([value.flatten() for value in start])
         self._gradient, self._mean, self._square = self.values.new_zeros(3, len(self.values))
@@ -309,6 +297,16 @@ class _FlatWeights:
         self._tables = parts[: len(model.tables)]
         self._first, self._first_bias, *rest = parts[len(model.tables) :]
         self._layers = tuple(zip(rest[::2], rest[1::2], strict=True))
+        *blocks, number_block = torch.split(self._first.detach(), [len(block) for block in first])
+        tables = [table.detach() for table in self._tables]
+        self.model = replace(
+            model,
+            tables=dict(zip(model.tables, tables, strict=True)),
+            blocks=dict(zip(model.tables, blocks, strict=True)),
+            number_block=number_block,
+            first_bias=self._first_bias.detach(),
+            layers=tuple((a.detach(), b.detach()) for a, b in self._layers),
+        )
 
     def outputs(self, levels: Sequence[Tensor], numbers: Tensor) -> Tensor:
         """Return the network's outputs, with gradients."""
@@ -326,26 +324,9 @@ class _FlatWeights:
         self._square.mul_(0.999).addcmul_(self._gradient, self._gradient, value=0.001)
         scale = math.sqrt(1 - 0.999**self._steps)
         size = self._square.sqrt().add_(1e-8 * scale)
-        rate = self._rate * scale / (1 - 0.9**self._steps)
+        rate = LEARNING_RATE * scale / (1 - 0.9**self._steps)
         self.values.addcdiv_(self._mean, size, value=-rate)
         self._gradient.zero_()
-
-    def as_model(self) -> TabularModel:
-        """Return the present values as a model that shares them, levels without rows filled."""
-        names = list(self._model.tables)
-        *blocks, number_block = torch.split(
-            self._first.detach(), [*self._widths, self._model.number_block.shape[0]]
-        )
-        model = replace(
-            self._model,
-            tables={name: part.detach() for name, part in zip(names, self._tables, strict=True)},
-            blocks=dict(zip(names, blocks, strict=True)),
-            number_block=number_block,
-            first_bias=self._first_bias.detach(),
-            layers=tuple((a.detach(), b.detach()) for a, b in self._layers),
-        )
-        _fill_absent_levels(model)
-        return model
 
 
 def _fill_absent_levels(model: TabularModel) -> None:

@@ -136,7 +136,8 @@ class Report:
         return make_plain(asdict(self))
 
     def __str__(self) -> str:
-        return "\n".join([self._table(), "", *self._facts(), "", *self._last_words()])
+        last_words = textwrap.wrap(f"{self._verdict_in_words()}: {self.reason}.", COLUMNS)
+        return "\n".join([self._table(), "", *self._facts(), "", *last_words])
 
     def _table(self) -> str:
         measured = any(each.value is not None for each in self.fields)
@@ -180,14 +181,12 @@ class Report:
                 f"the pilots' a_j are × {self.spectrum_ratio:.2f} those of their initial tables: "
                 f"{news}"
             )
-        if self.headroom is not None and self.drop_gain_standard_errors is not None:
-            lines.append(
-                f"headroom beyond one dimension each: {100 * self.headroom:.2f} % of the loss"
-            )
-            lines.append(
+        if self.headroom is not None:
+            lines += [
+                f"headroom beyond one dimension each: {100 * self.headroom:.2f} % of the loss",
                 f"gain of dropping fields: {100 * (self.drop_gain or 0):.2f} % of the loss, "
-                f"{self.drop_gain_standard_errors:.1f} standard errors"
-            )
+                f"{self.drop_gain_standard_errors:.1f} standard errors",
+            ]
         if self.candidates:
             lines.append("validation loss of what was trained:")
             best = min(each.validation_loss for each in self.candidates)
@@ -198,31 +197,16 @@ class Report:
             ]
         return lines
 
-    def _last_words(self) -> list[str]:
-        words = {
-            "matters": "Allocation matters here",
-            "does not matter": "Allocation does not matter here",
-            "cannot tell": "Cannot tell whether allocation matters here",
-        }
-        return textwrap.wrap(f"{words[self.verdict]}: {self.reason}.", COLUMNS)
+    def _verdict_in_words(self) -> str:
+        if self.verdict == "cannot tell":
+            return "Cannot tell whether allocation matters here"
+        return f"Allocation {self.verdict} here"
 
 
 def write_report(
     decision: Decision, *, data: FieldData, limits: Limits, frame: pd.DataFrame
 ) -> Report:
-    """Return the report of a rule's decision.
-
-    Parameters
-    ----------
-    decision
-        What the rule decided.
-    data
-        The rows that it was given.
-    limits
-        Permitted dimensions.
-    frame
-        The user's data.
-    """
+    """Return the report of what a rule decided for the rows `data` of the user's `frame`."""
     allocation, spectrum, screening = decision.allocation, decision.spectrum, decision.screening
     headroom, path = (screening.headroom, screening.path) if screening else (None, None)
     upper = {**limits.maximum, **limits.fixed}
@@ -238,7 +222,6 @@ def write_report(
         ),
         winner_errors=errors,
     )
-    order = [name for name in frame if name in data.names]
     return Report(
         allocation_rule=allocation.allocation_rule,
         task=data.task.kind,
@@ -247,12 +230,12 @@ def write_report(
         budget_binds=_binds(allocation, limits),
         saturated=tuple(
             name
-            for name in order
-            if allocation.dimensions[name] >= allocation.cardinalities[name] - 1
+            for name, dimension in allocation.dimensions.items()
+            if dimension >= allocation.cardinalities[name] - 1
         ),
         fields=tuple(
             _describe_field(name, decision, limits, int(frame[name].notna().sum()))
-            for name in order
+            for name in allocation.dimensions
         ),
         rows=len(frame),
         rows_used=len(data),
@@ -294,8 +277,7 @@ def judge(
             return "does not matter", "the budget pays for full rank in every field"
         return "cannot tell", "this rule does not test it; the rule screened does"
     gains = path.gain_in_standard_errors > DROP_GAIN_STANDARD_ERRORS
-    wins = winner_errors is not None and winner_errors > WINNER_STANDARD_ERRORS
-    if wins:
+    if winner_errors is not None and winner_errors > WINNER_STANDARD_ERRORS:
         return "matters", (
             f"on validation the chosen dimensions beat equal ones by {winner_errors:.1f} "
             "standard errors"

@@ -1,14 +1,14 @@
 """The response-aware rule on tables: what pilots' features explain of rows they did not see."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from embedalloc.allocation import Allocation
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
-from embedalloc.data.decision import Decision, SpectrumCheck, check_spectrum, measure_spread
+from embedalloc.data.decision import Decision, PilotEvidence, check_spectrum, decide_by_pilots
 from embedalloc.data.network import TabularModel
 from embedalloc.data.rules import DataRule
 from embedalloc.data.screening import Pilot, expand_target, split_by_rank, train_half_pilots
@@ -16,15 +16,7 @@ from embedalloc.data.table import FieldData
 from embedalloc.optimum import optimal_dimensions
 
 
-@dataclass(frozen=True)
-class ResponseEvidence:
-    """Estimated risk of every dimension, by field: one set of curves per half pilot."""
-
-    curves: tuple[Mapping[str, Floats], ...]
-    spectrum: SpectrumCheck
-
-
-def gather_response(case: DataCase) -> ResponseEvidence:
+def gather_response(case: DataCase) -> PilotEvidence:
     """Measure, on rows that a half pilot did not see, what its features explain of the target.
 
     The features of a field are the scores of T_j's singular directions. They come from the
@@ -39,7 +31,7 @@ def gather_response(case: DataCase) -> ResponseEvidence:
     beyond the pilot's 12 cannot be judged and are not given.
     """
     pilots = train_half_pilots(case, later=0)
-    return ResponseEvidence(
+    return PilotEvidence(
         tuple(response_curves(pilot) for pilot in pilots),
         check_spectrum([pilot.model for pilot in pilots], weighted=False),
     )
@@ -84,31 +76,25 @@ def _scores(model: TabularModel, data: FieldData, name: str, levels: int) -> Flo
     return matrix[:, norms > 1e-4 * norms.max(initial=0.0)]
 
 
-def decide_response_aware(case: DataCase, evidence: ResponseEvidence, budget: int) -> Decision:
+def decide_response_aware(case: DataCase, evidence: PilotEvidence, budget: int) -> Decision:
     """Minimise the estimated risk exactly under the budget."""
 
     def best(curves: Mapping[str, Floats]) -> Allocation:
         extended = {name: _reach(curve, case, name) for name, curve in curves.items()}
-        constraints = case.limits.constraints(case.names, may_drop=True)
+        constraints = case.limits.constraints(may_drop=True)
         found = optimal_dimensions(case.cardinalities, budget, curves=extended, **constraints)
         return replace(found, allocation_rule="response_aware", objective=None, lower_bound=None)
 
     together = {}
     for name in case.names:
-        shortest = min(len(curves[name]) for curves in evidence.curves)
-        together[name] = np.mean([curves[name][:shortest] for curves in evidence.curves], axis=0)
-    chosen = best(together)
-    return Decision(
-        chosen,
-        spread=measure_spread([chosen, *(best(curves) for curves in evidence.curves)]),
-        spectrum=evidence.spectrum,
-    )
+        shortest = min(len(curves[name]) for curves in evidence.each)
+        together[name] = np.mean([curves[name][:shortest] for curves in evidence.each], axis=0)
+    return decide_by_pilots(evidence, together, best)
 
 
 def _reach(curve: Floats, case: DataCase, name: str) -> Floats:
     """Forbid what lies between 0 and the user's minimum, and extend the curve, flat, to there."""
-    step = case.limits.multiple_of
-    least = -(-max(case.limits.minimum[name], 1) // step) * step
+    least = case.limits.smallest(name)
     end = case.limits.fixed.get(name, least)
     reached = np.append(curve, np.full(max(0, end + 1 - len(curve)), curve[-1]))
     if name not in case.limits.fixed:

@@ -28,17 +28,8 @@ def gather_screening(case: DataCase) -> ScreeningEvidence:
     """Train the half pilots and measure path, curves and relevance."""
     pilots = train_half_pilots(case, later=len(case.names) + 2)
     droppable = [name for name in case.names if name in case.limits.droppable]
-    path = find_drop_path(pilots, droppable)
-    keeps_nothing = len(path.fields) == len(case.names) and not case.training.numbers.shape[1]
-    if keeps_nothing:  # a network needs an input
-        path = replace(
-            path,
-            fields=path.fields[:-1],
-            losses=path.losses[:-1],
-            standard_errors=path.standard_errors[:-1],
-        )
     return ScreeningEvidence(
-        path,
+        find_drop_path(pilots, droppable),
         measure_rank_curves(pilots),
         measure_relevance(case.training, seed=case.seed),
         tuple(measure_relevance(pilot.judged_on, seed=case.seed) for pilot in pilots),
@@ -91,25 +82,9 @@ def _share_by_relevance(
     case: DataCase, coefficients: Mapping[str, float], dropped: Sequence[str], budget: int
 ) -> Allocation:
     """Return Theorem 3's whole dimensions for the kept fields, 0 for the others."""
-    kept = [name for name in case.names if name not in dropped]
-    none = dict.fromkeys(case.names, 0)
-    if not kept:
-        return Allocation("screened", none, case.cardinalities, none, budget)
-    found = integer_dimensions(
-        {name: coefficients[name] for name in kept},
-        {name: case.cardinalities[name] for name in kept},
-        budget,
-        **case.limits.constraints(kept),
-    )
-    return replace(
-        found,
-        dimensions=none | dict(found.dimensions),
-        cardinalities=case.cardinalities,
-        parameters=none | dict(found.parameters),
-        allocation_rule="screened",
-        objective=None,
-        lower_bound=None,
-    )
+    limits = replace(case.limits, fixed={**case.limits.fixed, **dict.fromkeys(dropped, 0)})
+    found = integer_dimensions(coefficients, case.cardinalities, budget, **limits.constraints())
+    return replace(found, allocation_rule="screened", objective=None, lower_bound=None)
 
 
 SCREENED = DataRule(gather_screening, decide_screened)

@@ -119,7 +119,11 @@ def train_half_pilots(case: DataCase, *, later: int) -> tuple[Pilot, Pilot]:
 
 
 def find_drop_path(pilots: Sequence[Pilot], droppable: Sequence[str]) -> DropPath:
-    """Leave fields out greedily until it costs more than three standard errors (step 3)."""
+    """Leave fields out greedily until it costs more than three standard errors (step 3).
+
+    Without numbers one field stays: a network needs an input.
+    """
+    most = len(pilots[0].model.tables) - (0 if pilots[0].judged_on.numbers.shape[1] else 1)
     with one_thread(), torch.no_grad():
         current = [pilot.model.pre_activation(pilot.judged_on) for pilot in pilots]
 
@@ -130,8 +134,9 @@ def find_drop_path(pilots: Sequence[Pilot], droppable: Sequence[str]) -> DropPat
 
         full = np.concatenate([each.losses(now) for each, now in zip(pilots, current, strict=True)])
         removal = {name: float(leave_out(name).mean()) for name in pilots[0].model.tables}
-        waiting, path, losses, errors = list(droppable), [], [], []
-        while waiting:
+        waiting, losses, errors = list(droppable), [], []
+        path: list[str] = []
+        while waiting and len(path) < most:
             trials = {name: leave_out(name) for name in waiting}
             name = min(waiting, key=lambda each: float(trials[each].mean()))
             difference = trials[name] - full

@@ -1,7 +1,7 @@
 """Rules that share the budget by the spectra of pilots' tables."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,11 +10,10 @@ from embedalloc.allocation import Allocation, integer_dimensions
 from embedalloc.data.case import DataCase
 from embedalloc.data.decision import (
     Decision,
-    SpectrumCheck,
-    average_coefficients,
+    PilotEvidence,
     check_spectrum,
+    decide_by_pilots,
     fit_coefficients,
-    measure_spread,
 )
 from embedalloc.data.rules import DataRule
 
@@ -22,15 +21,7 @@ from embedalloc.data.rules import DataRule
 SPECTRAL_PILOT_DIMENSIONS = (2, 32)
 
 
-@dataclass(frozen=True)
-class SpectralEvidence:
-    """The a_j of every pilot, and what they were before training."""
-
-    coefficients: tuple[Mapping[str, float], ...]
-    spectrum: SpectrumCheck
-
-
-def gather_spectra(case: DataCase, *, weighted: bool) -> SpectralEvidence:
+def gather_spectra(case: DataCase, *, weighted: bool) -> PilotEvidence:
     """Train pilots with ⌈√N_j⌉ columns and fit a/d to the tails of their singular values."""
     low, high = SPECTRAL_PILOT_DIMENSIONS
     dimensions = {
@@ -41,29 +32,24 @@ def gather_spectra(case: DataCase, *, weighted: bool) -> SpectralEvidence:
     for k in range(case.pilots):
         models.append(case.train(dimensions, f"spectral pilot {k}"))
         case.trained(case.pilots - k - 1)
-    return SpectralEvidence(
+    return PilotEvidence(
         tuple(fit_coefficients(model, weighted=weighted) for model in models),
         check_spectrum(models, weighted=weighted),
     )
 
 
 def decide_by_spectra(
-    case: DataCase, evidence: SpectralEvidence, budget: int, *, name: str
+    case: DataCase, evidence: PilotEvidence, budget: int, *, name: str
 ) -> Decision:
     """Share the budget by Theorem 3 and its integer step, with a_j averaged over pilots."""
 
     def share(coefficients: Mapping[str, float]) -> Allocation:
         found = integer_dimensions(
-            coefficients, case.cardinalities, budget, **case.limits.constraints(case.names)
+            coefficients, case.cardinalities, budget, **case.limits.constraints()
         )
         return replace(found, allocation_rule=name)
 
-    chosen = share(average_coefficients(evidence.coefficients))
-    return Decision(
-        chosen,
-        spread=measure_spread([chosen, *(share(each) for each in evidence.coefficients)]),
-        spectrum=evidence.spectrum,
-    )
+    return decide_by_pilots(evidence, evidence.spectrum.after, share)
 
 
 PAPER = DataRule(partial(gather_spectra, weighted=False), partial(decide_by_spectra, name="paper"))

@@ -26,6 +26,8 @@ TaskKind = Literal["binary", "multiclass", "regression"]
 UNSEEN = 0
 #: A numeric target with more distinct values than this is a quantity, not a class.
 MOST_NUMERIC_CLASSES = 20
+#: Levels are told apart one by one as long as marks times rows stay below this.
+MOST_MARKED_ROWS = 1_000_000
 #: Standardised numbers beyond this, up or down, are set to it.
 LARGEST_INPUT = 1e6
 
@@ -275,9 +277,10 @@ def order_canonically(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Code
     A row's fingerprint starts from its numbers and target; a level's is the sum of its rows'
     fingerprints and its row count; rows then take in the fingerprints of their levels, and so on
     for some rounds. Levels are numbered by falling row count, then by fingerprint, rows ordered
-    by fingerprint. What stays equal is told apart field by field, arbitrarily. Rows and levels
-    that swap without changing the data give the same arrays either way; only a contrived,
-    perfectly regular pattern of levels could make the arbitrary choice visible.
+    by fingerprint. Of levels that stay equal an arbitrary one is marked, and the mark spreads
+    before the next is chosen: levels that swap only together with others go on together. So the
+    choice is not visible, unless the levels form a contrived, perfectly regular pattern or are
+    too many to be told apart one by one.
 
     Parameters
     ----------
@@ -291,23 +294,41 @@ def order_canonically(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Code
     tuple
         The new level numbers, in the given order of rows, and the order of the rows.
     """
-    rows = basis
-    rounds = 2
-    for _ in range(rounds):
-        mixed = rows
-        for position, codes in enumerate(fields):
-            mixed = _mix(mixed ^ _salt(_hash_levels(codes, rows)[codes], position))
-        rows = mixed
+    rows = marked = _spread(fields, basis)
     numbered = []
     for position, codes in enumerate(fields):
         counts = np.bincount(codes).astype(np.int64)
-        order = np.lexsort((_hash_levels(codes, rows), -counts))
+        marked = _tell_levels_apart(fields, codes, marked)
+        order = np.lexsort((_hash_levels(codes, marked), _hash_levels(codes, rows), -counts))
         number_of = np.empty(len(counts), dtype=np.int32)
         number_of[order] = np.arange(1, len(counts) + 1)
         new = number_of[codes]
         numbered.append(new)
         rows = _mix(rows ^ _salt(new.astype(np.uint64), position))
     return numbered, np.argsort(rows, kind="stable")
+
+
+def _spread(fields: Sequence[Codes], rows: Hashes) -> Hashes:
+    """Let rows take in the fingerprints of their levels, twice."""
+    for _ in range(2):
+        mixed = rows
+        for position, codes in enumerate(fields):
+            mixed = _mix(mixed ^ _salt(_hash_levels(codes, rows)[codes], position))
+        rows = mixed
+    return rows
+
+
+def _tell_levels_apart(fields: Sequence[Codes], codes: Codes, rows: Hashes) -> Hashes:
+    """Mark one of a field's equal levels after the other, each time with what follows from it."""
+    for _ in range(MOST_MARKED_ROWS // max(len(rows), 1)):
+        _, first, count = np.unique(
+            _hash_levels(codes, rows), return_index=True, return_counts=True
+        )
+        equal = first[count > 1]
+        if not equal.size:
+            break
+        rows = _spread(fields, np.where(codes == equal[0], ~rows, rows))
+    return rows
 
 
 def _hash_levels(codes: Codes, rows: Hashes) -> Hashes:
@@ -350,8 +371,7 @@ def is_categorical(column: pd.Series) -> bool:
     return (
         isinstance(kind, pd.CategoricalDtype)
         or pd.api.types.is_bool_dtype(kind)
-        or pd.api.types.is_object_dtype(kind)
-        or pd.api.types.is_string_dtype(kind)
+        or pd.api.types.is_string_dtype(kind)  # objects too
     )
 
 
