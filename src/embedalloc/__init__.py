@@ -2,6 +2,11 @@
 
 Names are loaded on first use, so that one part neither pays for the others nor depends on them.
 What is not listed here is public in the module where it lives.
+
+The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
+`proportional` (its rivals), `optimum` with `choice_search`, `rules` (all by name) and
+`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model` and `exporters`. `arrays`,
+`checks`, `intervals`, `streams` and `text` serve them and the other rooms.
 """
 
 import importlib

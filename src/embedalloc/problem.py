@@ -210,14 +210,13 @@ def whole_numbers(
     """
     if isinstance(values, (int, float, np.number)):
         return np.full(len(names), whole_number(values, what, least=least), dtype=np.int64)
-    if default is not None:
-        defaults = np.full(len(names), default, dtype=np.int64)
-        if values is None:
-            return defaults
-        if by_name(values) is not None:
-            completed = dict(zip(names, defaults.tolist(), strict=True))
-            values = completed | name_values(values, names, what)
-    items = put_in_order(values, names, what)
+    if values is None:
+        values = {}
+    if default is not None and by_name(values) is not None:
+        named, defaults = name_values(values, names, what), np.full(len(names), default).tolist()
+        items = [named.get(name, other) for name, other in zip(names, defaults, strict=True)]
+    else:
+        items = put_in_order(values, names, what)
     as_array = np.asarray(items)
     within = as_array.dtype == np.int64 and as_array.ndim == 1
     if within and (as_array >= least).all() and (as_array <= LARGEST_NUMBER).all():
