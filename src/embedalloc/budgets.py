@@ -58,7 +58,10 @@ class BudgetSelection(Generic[Dimensions]):
     @property
     def standard_errors(self) -> Floats:
         """Standard error of each mean (nan with a single split)."""
-        return _standard_errors(self.losses)
+        count = self.losses.shape[1]
+        if count < 2:
+            return np.full(len(self.losses), np.nan)
+        return self.losses.std(axis=1, ddof=1) / np.sqrt(count)
 
 
 def select_budget(
@@ -104,7 +107,7 @@ def select_budget(
     losses = _validate(splits, candidates, allocate, train, loss)
     means = losses.mean(axis=1)
     best = int(np.argmin(means))
-    threshold = float(means[best] + _standard_errors(losses)[best])
+    threshold = float(means[best] + losses[best].std(ddof=1) / np.sqrt(len(splits)))
     chosen = candidates[int(np.argmax(means <= threshold))]
     everything = np.arange(row_count)
     return BudgetSelection(chosen, allocate(everything, chosen), candidates, losses, threshold)
@@ -184,13 +187,6 @@ def _fold_splits(
     fold_of = np.empty(row_count, dtype=np.intp)
     fold_of[order] = np.arange(row_count) % folds
     return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(folds)]
-
-
-def _standard_errors(losses: Floats) -> Floats:
-    count = losses.shape[1]
-    if count < 2:
-        return np.full(losses.shape[0], np.nan)
-    return losses.std(axis=1, ddof=1) / np.sqrt(count)
 
 
 #: Bytes that one value takes.

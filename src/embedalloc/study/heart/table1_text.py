@@ -19,7 +19,7 @@ from embedalloc.study.heart.table1 import (
     PAPER_METRICS,
     SECONDS,
 )
-from embedalloc.text import markdown_table
+from embedalloc.study.workflow.document import markdown_table
 
 Row = Mapping[Hashable, Any]
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
