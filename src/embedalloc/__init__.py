@@ -30,26 +30,24 @@ if TYPE_CHECKING:
     from embedalloc.optimum import optimal_dimensions as optimal_dimensions
     from embedalloc.problem import BudgetError as BudgetError
 
-_NAMES = {
-    "allocation": ("Allocation",),
-    "budgets": ("parse_budget",),
-    "data.estimator": ("EmbeddingAllocator",),
-    "exporters": (
-        "from_json",
-        "to_fastai",
-        "to_json",
-        "to_keras",
-        "to_pytorch_tabular",
-        "to_pytorch_widedeep",
-        "to_torch",
-        "to_torchrec",
-    ),
-    "from_cardinalities": ("allocate",),
-    "from_model": ("allocate_from_model",),
-    "optimum": ("optimal_dimensions",),
-    "problem": ("BudgetError",),
+#: The module where each name lives.
+_HOMES = {
+    "Allocation": "allocation",
+    "parse_budget": "budgets",
+    "EmbeddingAllocator": "data.estimator",
+    "from_json": "exporters",
+    "to_fastai": "exporters",
+    "to_json": "exporters",
+    "to_keras": "exporters",
+    "to_pytorch_tabular": "exporters",
+    "to_pytorch_widedeep": "exporters",
+    "to_torch": "exporters",
+    "to_torchrec": "exporters",
+    "allocate": "from_cardinalities",
+    "allocate_from_model": "from_model",
+    "optimal_dimensions": "optimum",
+    "BudgetError": "problem",
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = sorted(_HOMES)
 
