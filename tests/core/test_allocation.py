@@ -241,6 +241,14 @@ def test_whole_targets_do_not_depend_on_the_last_bit():
         assert list(result.dimensions.values()) == [3, 3, 3]
 
 
+def test_a_field_that_a_limit_does_not_name_keeps_the_default():
+    a, n = {"a": 1.0, "b": 1.0}, {"a": 10, "b": 10}
+    assert integer_dimensions(a, n, 100, maximum={"a": 2}).dimensions == {"a": 2, "b": 8}
+    assert integer_dimensions(a, n, 100, minimum={"a": 9}).dimensions == {"a": 9, "b": 1}
+    with pytest.raises(ValueError, match=r"minimum\['a'\]: -1 is not between 0"):
+        integer_dimensions(a, n, 100, minimum={"a": -1})
+
+
 def test_cost_per_dimension_replaces_the_cardinality():
     result = integer_dimensions([1.0, 1.0], [3, 3], 100, cost_per_dimension=[1, 9])
     assert result.dimensions == {"x1": 28, "x2": 8}  # 25 and 8.33 before rounding
