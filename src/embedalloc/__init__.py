@@ -6,7 +6,7 @@ What is not listed here is public in the module where it lives.
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
 `proportional` (its rivals), `optimum` with `choice_search`, `rules` (all by name) and
 `from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model` and `exporters`. `arrays`,
-`checks`, `intervals`, `streams` and `text` serve them and the other rooms.
+`checks`, `intervals`, `memory`, `streams` and `text` serve them and the other rooms.
 """
 
 import importlib
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from embedalloc.allocation import Allocation as Allocation
-    from embedalloc.budgets import parse_budget as parse_budget
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
     from embedalloc.exporters import from_json as from_json
     from embedalloc.exporters import to_fastai as to_fastai
@@ -27,13 +26,14 @@ if TYPE_CHECKING:
     from embedalloc.exporters import to_torchrec as to_torchrec
     from embedalloc.from_cardinalities import allocate as allocate
     from embedalloc.from_model import allocate_from_model as allocate_from_model
+    from embedalloc.memory import parse_budget as parse_budget
     from embedalloc.optimum import optimal_dimensions as optimal_dimensions
     from embedalloc.problem import BudgetError as BudgetError
 
 #: The module where each name lives.
 _HOMES = {
     "Allocation": "allocation",
-    "parse_budget": "budgets",
+    "parse_budget": "memory",
     "EmbeddingAllocator": "data.estimator",
     "from_json": "exporters",
     "to_fastai": "exporters",

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embedalloc.allocation import Allocation, Solution, name_solution
-from embedalloc.budgets import parse_budget
 from embedalloc.checks import name_values, put_in_order, whole_number
+from embedalloc.memory import parse_budget
 from embedalloc.problem import (
     BudgetProblem,
     Cardinalities,
