@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables
 from tests.benchmarks.measure import MEASUREMENTS
@@ -16,8 +16,7 @@ def main(measurements: list[str], target: str) -> None:
     described = cpuinfo.read_text(encoding="utf-8") if cpuinfo.exists() else ""
     machine = machine_words(described, os.cpu_count() or 1)
     text = page(table(read_tables(measurements, MEASUREMENTS)), machine)
-    with whole_file(target) as partial:
-        partial.write_text(text, encoding="utf-8")
+    write_text(target, text)
     print(text)
 
 

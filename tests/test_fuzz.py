@@ -112,10 +112,10 @@ def plan(config):
     """What the workflow computes from a configuration before its first job."""
     seed, heart = config.seed, config.heart
     cells = [config.claims_cell(), config.allocation_cell()]
-    cells += [config.exp1.cell(seed, name, config.exp1.part(0)) for name in config.exp1.designs]
-    cells += [config.exp2.cell(seed, 500, config.exp2.part(0))]
-    cells += [config.exp3.cell(seed, n, config.exp3.part(0)) for n in config.exp3.observations]
-    cells += [heart.cell(seed, heart.block(0)), heart.folds_cell(seed, heart.fold_block(0))]
+    cells += [config.exp1.cell(seed, name, config.exp1.parts[0]) for name in config.exp1.designs]
+    cells += [config.exp2.cell(seed, 500, config.exp2.parts[0])]
+    cells += [config.exp3.cell(seed, n, config.exp3.parts[0]) for n in config.exp3.observations]
+    cells += [heart.cell(seed, heart.blocks[0]), heart.folds_cell(seed, heart.fold_blocks[0])]
     for cell in cells:
         assert json.loads(json.dumps(cell.plain())) == cell.plain()
     jobs = [block.parts for block in (config.exp1, config.exp2, config.exp3)]

@@ -2,6 +2,11 @@
 
 Names are loaded on first use, so that one part neither pays for the others nor depends on them.
 What is not listed here is public in the module where it lives.
+
+The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
+`proportional` (its rivals), `optimum` with `choice_search`, `rules` (all by name) and
+`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model` and `exporters`. `arrays`,
+`checks`, `intervals`, `memory`, `streams` and `text` serve them and the other rooms.
 """
 
 import importlib
@@ -10,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from embedalloc.allocation import Allocation as Allocation
-    from embedalloc.budgets import parse_budget as parse_budget
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
     from embedalloc.exporters import from_json as from_json
     from embedalloc.exporters import to_fastai as to_fastai
@@ -22,29 +26,28 @@ if TYPE_CHECKING:
     from embedalloc.exporters import to_torchrec as to_torchrec
     from embedalloc.from_cardinalities import allocate as allocate
     from embedalloc.from_model import allocate_from_model as allocate_from_model
+    from embedalloc.memory import parse_budget as parse_budget
     from embedalloc.optimum import optimal_dimensions as optimal_dimensions
     from embedalloc.problem import BudgetError as BudgetError
 
-_NAMES = {
-    "allocation": ("Allocation",),
-    "budgets": ("parse_budget",),
-    "data.estimator": ("EmbeddingAllocator",),
-    "exporters": (
-        "from_json",
-        "to_fastai",
-        "to_json",
-        "to_keras",
-        "to_pytorch_tabular",
-        "to_pytorch_widedeep",
-        "to_torch",
-        "to_torchrec",
-    ),
-    "from_cardinalities": ("allocate",),
-    "from_model": ("allocate_from_model",),
-    "optimum": ("optimal_dimensions",),
-    "problem": ("BudgetError",),
+#: The module where each name lives.
+_HOMES = {
+    "Allocation": "allocation",
+    "parse_budget": "memory",
+    "EmbeddingAllocator": "data.estimator",
+    "from_json": "exporters",
+    "to_fastai": "exporters",
+    "to_json": "exporters",
+    "to_keras": "exporters",
+    "to_pytorch_tabular": "exporters",
+    "to_pytorch_widedeep": "exporters",
+    "to_torch": "exporters",
+    "to_torchrec": "exporters",
+    "allocate": "from_cardinalities",
+    "allocate_from_model": "from_model",
+    "optimal_dimensions": "optimum",
+    "BudgetError": "problem",
 }
-_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = sorted(_HOMES)
 

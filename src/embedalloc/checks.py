@@ -1,6 +1,6 @@
 """Checks of what a user gives: whole numbers, and one value per name."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -12,11 +12,13 @@ LARGEST_NUMBER = 2**53
 
 def whole_number(value: object, what: str, *, least: int) -> int:
     """Return a whole number of at least `least`, or say what was wrong with it."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Integral, Real)):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Real)
+        or not (isinstance(value, Integral) or float(value).is_integer())  # inf and nan are not
+    ):
         raise ValueError(f"{what}: {value!r} is not a whole number")
-    if not isinstance(value, Integral) and not float(value).is_integer():  # nor inf, nor nan
-        raise ValueError(f"{what}: {value!r} is not a whole number")
-    number = int(float(value)) if not isinstance(value, Integral) else int(value)
+    number = int(value) if isinstance(value, Integral) else int(float(value))
     if not least <= number <= LARGEST_NUMBER:
         raise ValueError(f"{what}: {number} is not between {least} and {LARGEST_NUMBER}")
     return number
@@ -24,8 +26,6 @@ def whole_number(value: object, what: str, *, least: int) -> int:
 
 def by_name(values: object) -> dict[str, Any] | None:
     """Return values that carry names (a mapping, a pandas Series) as a dictionary, else None."""
-    if isinstance(values, Mapping):
-        return dict(values)
     if hasattr(values, "keys") and hasattr(values, "items"):
         return dict(values.items())
     return None

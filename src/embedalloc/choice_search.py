@@ -1,6 +1,7 @@
 """The complete search behind the exact optimum: one choice per field, within the budget."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,15 @@ class Choices:
     def starts(self) -> NDArray[np.intp]:
         """Row at which each field's choices begin."""
         return np.flatnonzero(np.r_[True, np.diff(self.group) > 0])
+
+
+class Departures(NamedTuple):
+    """Other choices of one field: their rows, change in cost and error, and regret."""
+
+    rows: NDArray[np.intp]
+    cost: Ints
+    error: Floats
+    regret: Floats
 
 
 class ChoiceSearch:
@@ -63,7 +73,7 @@ class ChoiceSearch:
         """Find the best rows; `unexplored` stays infinite if the search was complete."""
         departures = self._departures()
         # What the fields still to come could save at most, to drop hopeless states early.
-        savings = [min(0, int(cost.min())) for _, cost, _, _ in departures]
+        savings = [min(0, int(each.cost.min())) for each in departures]
         savings_left = np.cumsum([0, *savings[::-1]])[::-1]
         cost, error, regret = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)
         history: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
@@ -100,8 +110,8 @@ class ChoiceSearch:
         if found is not None:
             self.best = self._rebuild(found, departures, history)
 
-    def _departures(self) -> list[tuple[NDArray[np.intp], Ints, Floats, Floats]]:
-        """Return per field: rows that could help, their change in cost and error, regret."""
+    def _departures(self) -> list[Departures]:
+        """Return the departures that could help, the field with the smallest regret first."""
         choices, group = self.choices, self.choices.group
         useful = self.regret <= self.slack
         useful[self.base] = False
@@ -110,15 +120,10 @@ class ChoiceSearch:
         departures = []
         for mine in per_field:
             start = self.base[group[mine[0]]]
-            departures.append(
-                (
-                    mine,
-                    choices.cost[mine] - choices.cost[start],
-                    choices.error[mine] - choices.error[start],
-                    self.regret[mine],
-                )
-            )
-        return sorted(departures, key=lambda departure: float(departure[3].min()))
+            cost = choices.cost[mine] - choices.cost[start]
+            error = choices.error[mine] - choices.error[start]
+            departures.append(Departures(mine, cost, error, self.regret[mine]))
+        return sorted(departures, key=lambda each: float(each.regret.min()))
 
     def _undominated(
         self, cost: Ints, error: Floats, regret: Floats, savings_left: int
@@ -149,7 +154,7 @@ class ChoiceSearch:
     def _rebuild(
         self,
         found: tuple[int, int],
-        departures: list[tuple[NDArray[np.intp], Ints, Floats, Floats]],
+        departures: list[Departures],
         history: list[tuple[NDArray[np.int32], NDArray[np.int32]]],
     ) -> NDArray[np.intp]:
         """Walk back from the winning state and apply its departures to the lone decisions."""
@@ -158,7 +163,7 @@ class ChoiceSearch:
         for stage in range(last_stage, -1, -1):
             parent, option = history[stage]
             if option[state] >= 0:
-                row = departures[stage][0][option[state]]
+                row = departures[stage].rows[option[state]]
                 rows[self.choices.group[row]] = row
             state = int(parent[state])
         return rows

@@ -1,15 +1,22 @@
 """Dimensions from cardinalities and a budget: one function for every rule that needs no data."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embedalloc.allocation import Allocation, Solution, name_solution
-from embedalloc.budgets import parse_budget
-from embedalloc.checks import LARGEST_NUMBER, name_values, put_in_order, whole_number
-from embedalloc.problem import BudgetProblem, Cardinalities, PerField, build_problem, named_counts
+from embedalloc.checks import name_values, put_in_order, whole_number
+from embedalloc.memory import parse_budget
+from embedalloc.problem import (
+    BudgetProblem,
+    Cardinalities,
+    PerField,
+    build_problem,
+    named_counts,
+    whole_numbers,
+)
 from embedalloc.proportional import Leftover
 from embedalloc.rules import RULES, Rule, find_rule
 
@@ -110,16 +117,14 @@ def allocate(
     given = {what: values for what, values in given.items() if values is not None}
     chosen = _choose_rule(rule, given, leftover)
     names, counts = named_counts(cardinalities)
-    if "curves" in given:
-        largest = _completed(maximum, dict.fromkeys(names, LARGEST_NUMBER), "maximum")
-    else:
+    if "curves" not in given:  # which end where they were measured
         ranks = dict(zip(names, (counts - 1).tolist(), strict=True))
-        largest = useful_maximum(ranks, minimum=minimum, maximum=maximum, multiple_of=multiple_of)
+        maximum = useful_maximum(ranks, minimum=minimum, maximum=maximum, multiple_of=multiple_of)
     problem = build_problem(
         cardinalities,
         parse_budget(budget, dtype=dtype, optimizer=optimizer),
-        minimum=_completed(minimum, dict.fromkeys(names, 1), "minimum"),
-        maximum=largest,
+        minimum=minimum,
+        maximum=maximum,
         fixed=fixed,
         multiple_of=multiple_of,
         cost_per_dimension=cost_per_dimension,
@@ -144,11 +149,11 @@ def useful_maximum(
     >>> useful_maximum({"sex": 1, "town": 49, "user": 942}, maximum={"user": 16}, multiple_of=4)
     {'sex': 4, 'town': 49, 'user': 16}
     """
-    step = whole_number(multiple_of, "multiple_of", least=1)
-    least = _completed(minimum, dict.fromkeys(ranks, 1), "minimum")
-    smallest = {name: -(-max(dimension, 1) // step) * step for name, dimension in least.items()}
-    useful = {name: max(rank, smallest[name]) for name, rank in ranks.items()}
-    return _completed(maximum, useful, "maximum")
+    names, step = tuple(ranks), whole_number(multiple_of, "multiple_of", least=1)
+    least = np.maximum(whole_numbers(minimum, names, "minimum", default=1), 1)
+    useful = np.maximum(list(ranks.values()), -(-least // step) * step)
+    largest = whole_numbers(maximum, names, "maximum", default=useful)
+    return dict(zip(names, largest.tolist(), strict=True))
 
 
 def _choose_rule(name: str | None, given: Mapping[str, Any], leftover: Leftover) -> Rule:
@@ -166,26 +171,9 @@ def _choose_rule(name: str | None, given: Mapping[str, Any], leftover: Leftover)
             )
     if rule.needs_input and not given:
         raise ValueError(f"rule: {name!r} needs {' or '.join(rule.inputs)}")
-    if leftover not in get_args(Leftover):
-        raise ValueError(f"leftover: {leftover!r} is not one of {', '.join(get_args(Leftover))}")
-    if leftover == "floored" and not rule.proportional:
+    if leftover != "spent" and not rule.proportional:
         raise ValueError(f"leftover: the rule {name!r} always spends it")
     return rule
-
-
-def _completed(
-    values: int | PerField | None, defaults: Mapping[str, int], what: str
-) -> dict[str, int]:
-    """Return one number per field: the user's where there is one, else the default."""
-    if values is None:
-        return dict(defaults)
-    if isinstance(values, (int, float, np.number)):
-        return dict.fromkeys(defaults, whole_number(values, what, least=0))
-    named = name_values(values, tuple(defaults), what)
-    checked = {
-        name: whole_number(value, f"{what}[{name!r}]", least=0) for name, value in named.items()
-    }
-    return {**defaults, **checked}
 
 
 def _allocate_free(

@@ -163,15 +163,14 @@ def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, flo
     reach = step * max(1, LARGEST_LISTING // (2 * len(a)))
     cut_low, cut_high = np.maximum(low, alone - reach), np.minimum(high, alone + reach)
     # The value is convex in d: whatever lies outside is worse than the last one listed.
-    edges = np.concatenate([cut_low[cut_low > low], cut_high[cut_high < high]])
-    owners = np.concatenate([np.flatnonzero(cut_low > low), np.flatnonzero(cut_high < high)])
-    regret = a[owners] / edges + slope[owners] * edges - best[owners]
-    outside = bound + float(regret.min(initial=np.inf))
-    low, high = cut_low, cut_high
-    counts = (high - low) // step + 1
+    outside = np.inf
+    for edge, is_cut in ((cut_low, cut_low > low), (cut_high, cut_high < high)):
+        regret = a / edge + slope * edge - best
+        outside = min(outside, bound + float(regret[is_cut].min(initial=np.inf)))
+    counts = (cut_high - cut_low) // step + 1
     owner = np.repeat(np.arange(len(a)), counts)
     place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    dimension = low[owner] + step * place
+    dimension = cut_low[owner] + step * place
     choices = Choices(owner, dimension, problem.costs[owner] * dimension, a[owner] / dimension)
     return choices, outside
 

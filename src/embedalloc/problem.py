@@ -127,8 +127,9 @@ def build_problem(
     budget
         Total number of embedding parameters, B.
     minimum, maximum
-        Permitted dimensions, one number for all or one per field. A minimum of 0 lets a
-        field go without an embedding. No maximum by default.
+        Permitted dimensions, one number for all or one per field; a field that a mapping does not
+        name keeps the default, 1 and no maximum. A minimum of 0 lets a field go without an
+        embedding.
     fixed
         Dimensions that are settled already; they are paid for first, whatever minimum, maximum
         and multiple_of say.
@@ -143,22 +144,17 @@ def build_problem(
         Where the budget is below the cost of the smallest permitted dimensions.
     """
     names, counts = named_counts(cardinalities)
-    size = len(names)
     step = whole_number(multiple_of, "multiple_of", least=1)
     total = whole_number(budget, "budget", least=0)
     costs = (
         counts
         if cost_per_dimension is None
-        else _whole_numbers(cost_per_dimension, names, "cost_per_dimension", least=1)
+        else whole_numbers(cost_per_dimension, names, "cost_per_dimension", least=1)
     )
-    lower = _whole_numbers(minimum, names, "minimum", least=0)
-    upper = (
-        np.full(size, LARGEST_NUMBER, dtype=np.int64)
-        if maximum is None
-        else _whole_numbers(maximum, names, "maximum", least=0)
-    )
+    lower = whole_numbers(minimum, names, "minimum", default=1)
+    upper = whole_numbers(maximum, names, "maximum", default=LARGEST_NUMBER)
     lower, upper = -(-lower // step) * step, upper // step * step
-    settled = np.zeros(size, dtype=np.bool_)
+    settled = np.zeros(len(names), dtype=np.bool_)
     if fixed is not None and by_name(fixed) is None:
         raise ValueError(f"fixed: {fixed!r} does not name its fields")
     chosen = {} if fixed is None else name_values(fixed, names, "fixed")
@@ -179,7 +175,7 @@ def build_problem(
     if least > total:
         raise BudgetError(
             f"budget {total} is below {least}, the cost of the smallest permitted dimensions of "
-            f"{size} fields; raise it to at least {least} or lower the minimum"
+            f"{len(names)} fields; raise it to at least {least} or lower the minimum"
         )
     return BudgetProblem(names, counts, costs, lower, upper, settled, step, total)
 
@@ -197,16 +193,30 @@ def named_counts(cardinalities: Cardinalities) -> tuple[tuple[str, ...], Ints]:
         names = tuple(f"x{j}" for j in range(1, len(cardinalities) + 1))
     if not names:
         raise ValueError("cardinalities: there is no field to allocate to")
-    return names, _whole_numbers(cardinalities, names, "cardinalities", least=1)
+    return names, whole_numbers(cardinalities, names, "cardinalities", least=1)
 
 
-def _whole_numbers(
-    values: int | PerField, names: tuple[str, ...], what: str, *, least: int
+def whole_numbers(
+    values: int | PerField | None,
+    names: tuple[str, ...],
+    what: str,
+    *,
+    least: int = 0,
+    default: int | Ints | None = None,
 ) -> Ints:
-    """Return one whole number per field; a single number counts for all."""
+    """Return one whole number per field; a single number counts for all.
+
+    With a default, for all or one per field, values may be None or name some of the fields.
+    """
     if isinstance(values, (int, float, np.number)):
         return np.full(len(names), whole_number(values, what, least=least), dtype=np.int64)
-    items = put_in_order(values, names, what)
+    if values is None:
+        values = {}
+    if default is not None and by_name(values) is not None:
+        named, defaults = name_values(values, names, what), np.full(len(names), default).tolist()
+        items = [named.get(name, other) for name, other in zip(names, defaults, strict=True)]
+    else:
+        items = put_in_order(values, names, what)
     as_array = np.asarray(items)
     within = as_array.dtype == np.int64 and as_array.ndim == 1
     if within and (as_array >= least).all() and (as_array <= LARGEST_NUMBER).all():

@@ -17,11 +17,6 @@ from embedalloc.problem import BudgetProblem, PerField
 
 Leftover = Literal["floored", "spent"]
 
-#: fastai's formula: 1.6 N^0.56 and no more than 600.
-FASTAI_FACTOR, FASTAI_EXPONENT, FASTAI_MOST = 1.6, 0.56, 600.0
-#: The default temperature of the public code of mixed-dimension embeddings.
-POPULARITY_EXPONENT = 0.3
-
 
 def proportional_dimensions(problem: BudgetProblem, weights: Floats, leftover: Leftover) -> Ints:
     """Round the dimensions proportional to the weights that would spend the whole budget."""
@@ -60,22 +55,19 @@ def weigh_by_fourth_root(problem: BudgetProblem) -> Floats:
 
 def weigh_by_fastai(problem: BudgetProblem) -> Floats:
     """Want dimensions in proportion to fastai's formula, min(600, 1.6 N_j^0.56)."""
-    formula = FASTAI_FACTOR * problem.cardinalities.astype(np.float64) ** FASTAI_EXPONENT
-    return np.minimum(formula, FASTAI_MOST)
+    return np.minimum(1.6 * problem.cardinalities.astype(np.float64) ** 0.56, 600.0)
 
 
 def weigh_by_popularity(
-    problem: BudgetProblem,
-    *,
-    frequencies: PerField | None = None,
-    alpha: float = POPULARITY_EXPONENT,
+    problem: BudgetProblem, *, frequencies: PerField | None = None, alpha: float = 0.3
 ) -> Floats:
     """Want dimensions in proportion to a power of the popularity of a table's average row.
 
     The popularity of field j is p_j = f_j/N_j, where f_j is how often a sample looks into its
     table: 1 by default, more for a bag of categories, less where most values are missing. The
-    dimension is proportional to p_j^alpha (Ginart et al., 2019). With alpha = 0 it is equal for
-    all; with alpha = 1/2 and f_j = 1 it is the paper's rule with equal coefficients.
+    dimension is proportional to p_j^alpha (Ginart et al., 2019; 0.3 is the default of their
+    code). With alpha = 0 it is equal for all; with alpha = 1/2 and f_j = 1 it is the paper's rule
+    with equal coefficients.
     """
     if not (np.isfinite(alpha) and alpha >= 0):
         raise ValueError(f"alpha: {alpha} is not a finite number of 0 or more")

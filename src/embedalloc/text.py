@@ -1,4 +1,4 @@
-"""Text for terminals of 80 columns and for Markdown: tables, bars, paragraphs."""
+"""Text for terminals of 80 columns: tables, bars, paragraphs."""
 
 import sys
 import textwrap
@@ -44,30 +44,6 @@ def text_table(
         ).rstrip()
         for line in lines
     )
-
-
-def markdown_table(
-    head: Sequence[str], rows: Iterable[Sequence[str]], *, align: Sequence[str] | None = None
-) -> str:
-    """Return a Markdown table.
-
-    Parameters
-    ----------
-    head, rows
-        The cells, as Markdown.
-    align
-        What stands below each cell of the head, such as `---` (the default), `---:` or ` --- `.
-
-    Examples
-    --------
-    >>> print(markdown_table(["a", "b"], [["1", "2"]], align=["---", "---:"]))
-    | a | b |
-    |---|---:|
-    | 1 | 2 |
-    """
-    ruler = "|".join(["---"] * len(head) if align is None else align)
-    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
-    return "\n".join([lines[0], f"|{ruler}|", *lines[1:]])
 
 
 def cut_name(name: str, longest: int = LONGEST_NAME) -> str:

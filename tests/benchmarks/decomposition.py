@@ -15,6 +15,7 @@ from sklearn.utils.extmath import randomized_svd
 from embedalloc.arrays import Floats
 from embedalloc.spectra import singular_values_by_rows
 from embedalloc.streams import stream
+from embedalloc.study.settings.benchmarks import Decomposition
 from tests.benchmarks.measure import OURS, Case, Contestant, require_close
 from tests.benchmarks.summary import PEAK, PRODUCT
 
@@ -24,14 +25,14 @@ TOLERANCE = 1e-7
 LEAST_WORK = 2e8
 
 
-def cases(cell: Mapping[str, Any]) -> list[Case]:
+def cases(cell: Decomposition) -> list[Case]:
     """Return tables that grow in their rows, and tables that grow in their columns."""
-    by_rows = [_case("rows", n, n, cell["columns"], cell) for n in cell["rows"]]
-    by_columns = [_case("columns", r, cell["rows_of_wide_tables"], r, cell) for r in cell["widths"]]
+    by_rows = [_case("rows", n, n, cell.columns, cell) for n in cell.rows]
+    by_columns = [_case("columns", r, cell.rows_of_wide_tables, r, cell) for r in cell.widths]
     return by_rows + by_columns
 
 
-def _case(name: str, size: int, rows: int, columns: int, cell: Mapping[str, Any]) -> Case:
+def _case(name: str, size: int, rows: int, columns: int, cell: Decomposition) -> Case:
     rng = stream(1, "benchmark", "decomposition", rows, columns)
     table = rng.standard_normal((rows, columns)) * np.arange(1, columns + 1) ** -0.5
     side = round((rows * columns**2) ** (1 / 3))
@@ -49,7 +50,7 @@ def _case(name: str, size: int, rows: int, columns: int, cell: Mapping[str, Any]
         name,
         size,
         [
-            _repeated(OURS, lambda: singular_values_by_rows(blocks(table, cell["block"])), often),
+            _repeated(OURS, lambda: singular_values_by_rows(blocks(table, cell.block)), often),
             _repeated("numpy SVD", lambda: np.linalg.svd(table, full_matrices=False)[1], seldom),
             _repeated("scipy svdvals", lambda: svdvals(table), seldom),
             _repeated("randomized SVD", sketch, seldom),

@@ -16,6 +16,7 @@ from embedalloc.allocation import Allocation, continuous_dimensions, integer_dim
 from embedalloc.arrays import Floats, Ints
 from embedalloc.optimum import optimal_dimensions
 from embedalloc.streams import stream
+from embedalloc.study.settings.benchmarks import Dimensions
 from tests.benchmarks.measure import OURS, Case, Contestant, DisagreementError, require_close
 from tests.oracles import naive
 
@@ -44,18 +45,18 @@ def instance(predictors: int, largest: int, number: int = 0) -> Instance:
 WARM_UP = instance(5, 100)
 
 
-def cases(cell: Mapping[str, Any]) -> list[Case]:
+def cases(cell: Dimensions) -> list[Case]:
     """Return the three questions over the number of predictors; slow peers drop out."""
-    largest, limits = cell["largest_cardinality"], cell["peers_up_to"]
-    exact = cell["optimum"]
+    largest, limits = cell.largest_cardinality, cell.peers_up_to
+    exact = cell.optimum
     questions = []
-    for m in cell["predictors"]:
+    for m in cell.predictors:
         given = instance(m, largest)
-        questions.append(greedy(given, m <= limits["greedy"]))
-        questions.append(continuous(given, m <= limits["continuous"]))
-        if m <= exact["up_to"]:
-            several = [instance(m, largest, number) for number in range(exact["instances"])]
-            questions.append(optimum(several, m <= limits["optimum"]))
+        questions.append(greedy(given, m <= limits.greedy))
+        questions.append(continuous(given, m <= limits.continuous))
+        if m <= exact.up_to:
+            several = [instance(m, largest, number) for number in range(exact.instances)]
+            questions.append(optimum(several, m <= limits.optimum))
     return sorted(questions, key=lambda case: case.name)
 
 

@@ -19,6 +19,7 @@ from embedalloc.study import exp1, exp2
 from embedalloc.study.latent import LatentDraw, draw_counts, draw_latents, singular_value_law
 from embedalloc.study.settings.exp1 import Exp1Cell, Exp1Design
 from embedalloc.study.settings.exp2 import Exp2Cell, Exp2Model
+from tests.benchmarks.cells import ExperimentsCell
 from tests.benchmarks.measure import OURS, Case, Contestant, require_close
 from tests.oracles.literal import (
     Decompose,
@@ -48,40 +49,43 @@ class Outcome(NamedTuple):
 class Experiment(NamedTuple):
     """Our simulation, one literal replication, and our formulas for that replication's sample."""
 
-    settings: type[Settings]
     simulate: Callable[[Any, int, int], object]
     literally: Callable[[Any, int, int, Decompose], Outcome]
     formulas: Callable[[Any, Outcome], Errors]
-
-
-def cases(cell: Mapping[str, Any]) -> list[Case]:
-    """Return both experiments at the sizes of the study."""
-    return [comparison(name, cell["observations"][name], cell, peers=PEERS) for name in EXPERIMENTS]
-
-
-def cases_by_sample_size(cell: Mapping[str, Any]) -> list[Case]:
-    """Return one comparison with the literal version for each sample size.
-
-    Our time should not notice the number of observations.
-    """
-    return [
-        comparison(name, observations, cell, peers=("literal",))
-        for name in EXPERIMENTS
-        for observations in cell["observations"]
-    ]
 
 
 #: Peers of the default sizes.
 PEERS = ("literal", "one SVD", "joblib")
 
 
+def cases(cell: ExperimentsCell) -> list[Case]:
+    """Return both experiments at the sizes of the study."""
+    return _cases(cell, PEERS)
+
+
+def cases_by_sample_size(cell: ExperimentsCell) -> list[Case]:
+    """Return one comparison with the literal version for each sample size.
+
+    Our time should not notice the number of observations.
+    """
+    return _cases(cell, ("literal",))
+
+
+def _cases(cell: ExperimentsCell, peers: Sequence[str]) -> list[Case]:
+    return [
+        comparison(name, observations, cell, peers=peers)
+        for name in EXPERIMENTS
+        for observations in cell.observations[name]
+    ]
+
+
 def comparison(
-    name: str, observations: int, cell: Mapping[str, Any], *, peers: Sequence[str]
+    name: str, observations: int, cell: ExperimentsCell, *, peers: Sequence[str]
 ) -> Case:
     """Return our simulation of one sample size beside the peers'."""
-    experiment, count = EXPERIMENTS[name], cell["peer_replications"]
-    settings = experiment.settings.model_validate(cell[name])
-    replications = cell["replications"]
+    experiment, count = EXPERIMENTS[name], cell.peer_replications
+    settings: Settings = getattr(cell, name)
+    replications = cell.replications
 
     def literally(remember: bool) -> list[Outcome]:
         return [
@@ -248,6 +252,6 @@ def _alone(profiles: Errors) -> Errors:
 
 
 EXPERIMENTS = {
-    "exp1": Experiment(Exp1Design, _simulate_exp1, _literal_exp1, _formulas_exp1),
-    "exp2": Experiment(Exp2Model, _simulate_exp2, _literal_exp2, _formulas_exp2),
+    "exp1": Experiment(_simulate_exp1, _literal_exp1, _formulas_exp1),
+    "exp2": Experiment(_simulate_exp2, _literal_exp2, _formulas_exp2),
 }

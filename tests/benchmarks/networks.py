@@ -34,6 +34,7 @@ from embedalloc.study.heart.trainer.network import (
     train,
 )
 from embedalloc.study.heart.trainer.plain import PlainNetwork, adam_for, tensors
+from embedalloc.study.settings.benchmarks import Networks
 from embedalloc.study.settings.heart import Training
 from tests.benchmarks.measure import (
     OURS,
@@ -78,12 +79,12 @@ class Task(NamedTuple):
 Trainer = Callable[[Task], Floats]
 
 
-def cases(cell: Mapping[str, Any]) -> list[Case]:
+def cases(cell: Networks) -> list[Case]:
     """Return square-root dimensions, uniform ones at growing budgets, and one-hot inputs."""
     import_lazy_parts()
     shapes = {"square root": SQUARE_ROOT, ONE_HOT: None} | {
         f"budget {budget}": (budget // sum(CARDINALITIES),) * len(CARDINALITIES)
-        for budget in cell["budgets"]
+        for budget in cell.budgets
     }
     return [
         _case(name, NetworkShape(CARDINALITIES, dimensions, NUMERIC), cell)
@@ -91,13 +92,13 @@ def cases(cell: Mapping[str, Any]) -> list[Case]:
     ]
 
 
-def _case(name: str, shape: NetworkShape, cell: Mapping[str, Any]) -> Case:
+def _case(name: str, shape: NetworkShape, cell: Networks) -> Case:
     rng = stream(1, "benchmark", "networks")
-    training, validation = heart_like(rng, cell["rows"]), heart_like(rng, cell["rows"] // 4)
-    epochs, models = cell["epochs"], range(cell["models"])
+    training, validation = heart_like(rng, cell.rows), heart_like(rng, cell.rows // 4)
+    epochs, models = cell.epochs, range(cell.models)
     settings = training_with(epochs=epochs, patience=epochs)
     task = Task(shape, draw_weights(shape, rng), training, validation, settings)
-    few = task._replace(settings=settings.model_copy(update={"epochs": cell["peer_epochs"]}))
+    few = task._replace(settings=settings.model_copy(update={"epochs": cell.peer_epochs}))
     once = task._replace(settings=settings.model_copy(update={"epochs": 1, "patience": 1}))
     check_peers(few)
     contestants = [
@@ -105,7 +106,7 @@ def _case(name: str, shape: NetworkShape, cell: Mapping[str, Any]) -> Case:
         Contestant(PROCESSES, lambda: in_processes(task, models), epochs * len(models)),
     ]
     for peer, trainer in peers(shape).items():
-        units = cell["peer_epochs"] * (STACKED if trainer is stacked else 1)
+        units = cell.peer_epochs * (STACKED if trainer is stacked else 1)
         run, warm_up = partial(trainer, few), partial(trainer, once)
         contestants.append(Contestant(peer, run, units, prepare=warm_up))
     return Case(name, max(1, shape.embedding_parameters), contestants, agree)

@@ -23,25 +23,25 @@ from embedalloc.streams import stream
 from embedalloc.study import exp3
 from embedalloc.study.exp3_sample import Sample, draw_samples
 from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
+from tests.benchmarks.cells import RefitsCell
 from tests.benchmarks.measure import OURS, Case, Contestant, require_close
 from tests.oracles.literal import exp3_errors_by_formula
 
-Settings = Mapping[str, Any]
 #: Two ways to solve the same normal equations.
 TOLERANCE = 1e-7
 ERRORS = ("risk", "risk_known")
 SEED = 1
 
 
-def cases(cell: Settings) -> list[Case]:
+def cases(cell: RefitsCell) -> list[Case]:
     """Return the comparison at one sample size."""
-    observations, peers = cell["observations"], cell["peer_replications"]
+    observations, peers = cell.observations, cell.peer_replications
     return [
         Case(
             "exp3",
             observations,
             [
-                Contestant(OURS, lambda: ours(cell), cell["replications"]),
+                Contestant(OURS, lambda: ours(cell), cell.replications),
                 Contestant("refits", lambda: refits(cell), peers),
             ],
             agree,
@@ -49,32 +49,31 @@ def cases(cell: Settings) -> list[Case]:
     ]
 
 
-def ours(cell: Settings) -> Floats:
+def ours(cell: RefitsCell) -> Floats:
     """Return all errors of the replications, as the study computes them."""
     performance = exp3.simulate(
         Exp3Cell(
-            settings=Exp3Model.model_validate(cell["settings"]),
+            settings=cell.settings,
             seed=SEED,
-            observations=cell["observations"],
-            budgets=cell["budgets"],
+            observations=cell.observations,
+            budgets=cell.budgets,
             first=0,
-            last=cell["replications"],
+            last=cell.replications,
         )
     )
     return performance[list(ERRORS)].to_numpy()
 
 
-def refits(cell: Settings) -> Floats:
+def refits(cell: RefitsCell) -> Floats:
     """Return the errors of the first few replications, with a fit per allocation."""
-    observations = cell["observations"]
-    rngs = [stream(SEED, "exp3", observations, r) for r in range(cell["peer_replications"])]
-    settings = Exp3Model.model_validate(cell["settings"])
-    samples = draw_samples(settings, observations, rngs)
+    observations = cell.observations
+    rngs = [stream(SEED, "exp3", observations, r) for r in range(cell.peer_replications)]
+    samples = draw_samples(cell.settings, observations, rngs)
     return np.array(
         [
-            list(exp3_errors_by_formula(sample, dimensions, settings.ridge).values())
+            list(exp3_errors_by_formula(sample, dimensions, cell.settings.ridge).values())
             for sample in samples
-            for dimensions in _chosen(sample, settings, cell["budgets"])
+            for dimensions in _chosen(sample, cell.settings, cell.budgets)
         ]
     )
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
-from embedalloc.text import markdown_table
+from embedalloc.study.workflow.document import markdown_table
 from tests.benchmarks.measure import OURS
 
 #: The contestant of `whole_workflow` that leaves start-up and imports out.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from embedalloc.arrays import Floats
 from embedalloc.spectra import singular_values_by_rows
 from embedalloc.streams import stream
+from embedalloc.study.settings.benchmarks import TableSet
 from tests.benchmarks.measure import OURS, Case, Contestant, require_close
 
 #: Squaring leaves about eight digits of the largest value of a table.
@@ -21,11 +22,11 @@ TOLERANCE = 1e-6
 Table = tuple[Path, int]
 
 
-def cases(cell: Mapping[str, Any]) -> list[Case]:
+def cases(cell: TableSet) -> list[Case]:
     """Return one set of tables on disk; the files go when the process ends."""
     folder = tempfile.TemporaryDirectory(prefix="benchmark-tables-")
-    width, block = cell["width"], cell["block"]
-    tables = write_tables(Path(folder.name), table_sizes(cell["tables"], cell["rows"]), width)
+    width, block = cell.width, cell.block
+    tables = write_tables(Path(folder.name), table_sizes(cell.tables, cell.rows), width)
 
     def ours() -> list[Floats]:
         return [singular_values_by_rows(blocks(table, width, block)) for table in tables]
@@ -41,7 +42,7 @@ def cases(cell: Mapping[str, Any]) -> list[Case]:
     return [
         Case(
             "table set",
-            cell["rows"],
+            cell.rows,
             [
                 Contestant(OURS, ours),
                 Contestant("numpy SVD", lambda: by(_thin_svd)),

@@ -7,13 +7,13 @@ Snakemake, starting Python and importing cost.
 import re
 import resource
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 import yaml
 
+from tests.benchmarks.cells import WorkflowCell
 from tests.benchmarks.measure import MEASUREMENTS, OURS, DisagreementError, cpu_seconds
 from tests.benchmarks.summary import OWN
 from tests.workflow import runner
@@ -28,10 +28,10 @@ class Run(NamedTuple):
     jobs: int
 
 
-def measurements(cell: Mapping[str, Any], repetitions: int) -> pd.DataFrame:
+def measurements(cell: WorkflowCell) -> pd.DataFrame:
     """Run the workflow cold a few times."""
     rows = []
-    for repetition in range(repetitions):
+    for repetition in range(cell.repetitions):
         run = run_cold(cell)
         if not 0 < run.own < run.total:
             raise DisagreementError(f"jobs took {run.own} s of {run.total} s")
@@ -41,14 +41,14 @@ def measurements(cell: Mapping[str, Any], repetitions: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(MEASUREMENTS.columns))
 
 
-def run_cold(cell: Mapping[str, Any]) -> Run:
+def run_cold(cell: WorkflowCell) -> Run:
     """Run the workflow in an empty folder with the cell's configuration."""
     with tempfile.TemporaryDirectory(prefix="benchmark-workflow-") as name:
         folder = Path(name)
         config = folder / "benchmark.yaml"
-        config.write_text(yaml.safe_dump(cell["config"]), encoding="utf-8")
+        config.write_text(yaml.safe_dump(cell.config), encoding="utf-8")
         before = cpu_seconds()
-        done = runner.run(folder, *cell["targets"], "--quiet", "all", config=config)
+        done = runner.run(folder, *cell.targets, "--quiet", "all", config=config)
         total = cpu_seconds() - before
         if done.returncode:
             raise RuntimeError(f"the workflow failed:\n{done.stdout[-2000:]}")

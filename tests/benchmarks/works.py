@@ -7,6 +7,8 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
+from embedalloc.study.settings.benchmarks import Decomposition, Dimensions, Networks, TableSet
+from embedalloc.study.settings.common import Settings
 from tests.benchmarks import (
     decomposition,
     dimensions,
@@ -16,27 +18,30 @@ from tests.benchmarks import (
     table_set,
     whole_workflow,
 )
+from tests.benchmarks.cells import ExperimentsCell, RefitsCell, WorkflowCell
 from tests.benchmarks.measure import Case, measure
 
-CASES: Mapping[str, Callable[[Mapping[str, Any]], list[Case]]] = {
-    "experiments": experiments.cases,
-    "sample_size": experiments.cases_by_sample_size,
-    "decomposition": decomposition.cases,
-    "refits": refits.cases,
-    "networks": networks.cases,
-    "dimensions": dimensions.cases,
-    "table_set": table_set.cases,
+#: The settings that each takes, and its comparisons.
+CASES: Mapping[str, tuple[type[Settings], Callable[[Any], list[Case]]]] = {
+    "experiments": (ExperimentsCell, experiments.cases),
+    "sample_size": (ExperimentsCell, experiments.cases_by_sample_size),
+    "decomposition": (Decomposition, decomposition.cases),
+    "refits": (RefitsCell, refits.cases),
+    "networks": (Networks, networks.cases),
+    "dimensions": (Dimensions, dimensions.cases),
+    "table_set": (TableSet, table_set.cases),
 }
 
 
-def run(work: str, settings: Mapping[str, Any], repetitions: int) -> pd.DataFrame:
+def run(work: str, settings: dict[str, Any], repetitions: int) -> pd.DataFrame:
     """Return the measurements of one benchmark; differing results raise an error.
 
     Everyone computes with one thread: Snakemake tells a job that has all cores to use them, and
     threads that wait for each other burn CPU time.
     """
     if work == "workflow":
-        return whole_workflow.measurements(settings, settings["repetitions"])
+        return whole_workflow.measurements(WorkflowCell.model_validate(settings))
+    kind, cases = CASES[work]
     torch.set_num_threads(1)
     with threadpool_limits(limits=1):
-        return measure(work, CASES[work](settings), repetitions)
+        return measure(work, cases(kind.model_validate(settings)), repetitions)

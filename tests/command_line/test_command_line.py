@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import embedalloc
 from embedalloc.command_line import COMMANDS, main
 from embedalloc.rules import RULES
-from embedalloc.text import bar, cut_name, markdown_table
+from embedalloc.text import bar, cut_name
 from tests.places import PRINTED_TABLE
 
 PAPER = PRINTED_TABLE
@@ -275,9 +275,3 @@ def test_bars_are_drawn_in_what_the_terminal_can_print(monkeypatch):
 def test_a_budget_of_nothing_has_a_table_too():
     done = solve("--cardinality", "a=3", "--minimum", 0, "--budget", 0)
     assert done.stdout.splitlines()[1].split() == ["a", "3", "0", "0", "0.0%"]
-
-
-def test_markdown_tables_keep_empty_cells_and_their_own_rulers():
-    assert markdown_table(["a", "b"], [["1", ""]]) == "| a | b |\n|---|---|\n| 1 |  |"
-    spaced = markdown_table(["a", ""], [], align=[" --- ", " ---: "])
-    assert spaced == "| a |  |\n| --- | ---: |"

@@ -144,7 +144,7 @@ named_sizes = st.dictionaries(
 
 @settings(max_examples=300, deadline=None)
 @given(named_sizes, st.data())
-def test_budget_and_bounds_hold_and_the_order_of_predictors_does_not_matter(sizes, data):
+def test_budget_and_bounds_hold_and_the_order_of_fields_does_not_matter(sizes, data):
     rule = data.draw(st.sampled_from(WITHOUT_DATA))
     step = data.draw(st.sampled_from([1, 1, 3, 4]))
     least = 1 if rule == "optimal" else data.draw(st.integers(0, 2))
@@ -223,7 +223,7 @@ def test_curves_by_dimension_permit_what_was_measured():
 # What the user may say
 
 
-def test_fixed_predictors_are_paid_first_and_need_no_coefficient():
+def test_fixed_fields_are_paid_first_and_need_no_coefficient():
     found = allocate(SIZES, 20_000, coefficients={"user": 1.0, "sex": 1.0}, fixed={"item": 8})
     assert found.dimensions == {"user": 6, "item": 8, "sex": 1}
     assert found.objective == pytest.approx(1 / 6 + 1)
@@ -249,7 +249,7 @@ def test_maximum_and_minimum_by_name_complete_the_defaults():
         allocate({"sex": 2}, 50, multiple_of=8, maximum=2)
 
 
-def test_a_minimum_of_zero_lets_predictors_go_where_the_rule_wants_none():
+def test_a_minimum_of_zero_lets_fields_go_where_the_rule_wants_none():
     sizes = {"small": 10, "large": 1000}
     assert allocate(sizes, 500, minimum=0).dimensions == {"small": 9, "large": 0}
     served = allocate(sizes, 500, coefficients=[1.0, 1.0], minimum=0)

@@ -19,13 +19,13 @@ from embedalloc.problem import BudgetError
 from tests.oracles import naive
 
 coefficient = st.floats(1e-12, 1e12, allow_subnormal=False)
-predictors = st.lists(st.tuples(st.integers(1, 10_000), coefficient), min_size=1, max_size=12)
+fields = st.lists(st.tuples(st.integers(1, 10_000), coefficient), min_size=1, max_size=12)
 
 
 @st.composite
 def instances(draw):
     """A random problem: cardinalities, coefficients, budget and constraints that can be met."""
-    chosen = draw(predictors)
+    chosen = draw(fields)
     cardinalities = {f"p{j}": n for j, (n, _) in enumerate(chosen)}
     coefficients = {f"p{j}": a for j, (_, a) in enumerate(chosen)}
     step = draw(st.sampled_from([1, 1, 1, 2, 8]))
@@ -47,7 +47,7 @@ def instances(draw):
 # ---------------------------------------------------------------- Theorem 3, real dimensions
 
 
-@given(predictors, st.floats(1, 1e9))
+@given(fields, st.floats(1, 1e9))
 def test_closed_form_meets_the_kkt_conditions(chosen, budget):
     n, a = (np.array(column, float) for column in zip(*chosen, strict=True))
     d = continuous_dimensions(a, n, budget)
@@ -77,7 +77,7 @@ def test_closed_form_agrees_with_a_numerical_solver():
         np.testing.assert_allclose(d, solved.x, rtol=1e-3)
 
 
-@given(predictors, st.floats(1, 1e6), st.floats(1e-6, 1e6))
+@given(fields, st.floats(1, 1e6), st.floats(1e-6, 1e6))
 def test_closed_form_scale_invariances(chosen, budget, factor):
     n, a = (np.array(column, float) for column in zip(*chosen, strict=True))
     d = continuous_dimensions(a, n, budget)
@@ -179,7 +179,7 @@ def test_steps_taken_together_equal_steps_taken_one_by_one(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_many_dimensions_given_back_together(seed):
-    """A minimum that is far too expensive at first makes the cheap predictors give back a lot."""
+    """A minimum that is far too expensive at first makes the cheap fields give back a lot."""
     rng = np.random.default_rng(seed)
     n = np.r_[1, 2, 3, 9000]
     a = np.r_[rng.lognormal(8, 1, 3), 1e-6]
@@ -235,10 +235,18 @@ def test_a_minimum_of_zero_serves_the_best_ratio_first_when_money_is_short():
 
 
 def test_whole_targets_do_not_depend_on_the_last_bit():
-    """Three equal predictors at three times their cost: three dimensions each, nothing left."""
+    """Three equal fields at three times their cost: three dimensions each, nothing left."""
     for a in (0.1, 1 / 3, 7.7e5):
         result = integer_dimensions([a] * 3, [7, 7, 7], 63)
         assert list(result.dimensions.values()) == [3, 3, 3]
+
+
+def test_a_field_that_a_limit_does_not_name_keeps_the_default():
+    a, n = {"a": 1.0, "b": 1.0}, {"a": 10, "b": 10}
+    assert integer_dimensions(a, n, 100, maximum={"a": 2}).dimensions == {"a": 2, "b": 8}
+    assert integer_dimensions(a, n, 100, minimum={"a": 9}).dimensions == {"a": 9, "b": 1}
+    with pytest.raises(ValueError, match=r"minimum\['a'\]: -1 is not between 0"):
+        integer_dimensions(a, n, 100, minimum={"a": -1})
 
 
 def test_cost_per_dimension_replaces_the_cardinality():

@@ -49,7 +49,7 @@ def shapes_in(module):
     ]
 
 
-def test_the_case_has_a_predictor_without_a_table():
+def test_the_case_has_a_field_without_a_table():
     assert [name for name, _, _ in TABLES] == ["user", "item.id", "keys", "50%"]
     assert sum(rows * dimension for rows, dimension in SHAPES) == ALLOCATION.cost > 0
 
@@ -242,7 +242,7 @@ def test_keras_builds_these_tables(monkeypatch):
         assert tuple(layer.embeddings.shape) == shape
 
 
-def test_dimension_zero_leaves_a_predictor_out_of_everything_but_json():
+def test_dimension_zero_leaves_a_field_out_of_everything_but_json():
     empty = replace(ALLOCATION, dimensions=dict.fromkeys(SIZES, 0))
     assert to_fastai(empty) == to_keras(empty) == {}
     assert to_pytorch_widedeep(empty) == to_torchrec(empty) == []

@@ -14,7 +14,7 @@ from tests.oracles import naive
 
 
 def milp_optimum(curves, costs, budget, lower):
-    """Least total error as a 0/1 programme with one variable per predictor and dimension."""
+    """Least total error as a 0/1 programme with one variable per field and dimension."""
     owner = np.concatenate([np.full(len(c) - lower, j) for j, c in enumerate(curves)])
     dims = np.concatenate([np.arange(lower, len(c)) for c in curves])
     error = np.concatenate([np.asarray(c)[lower:] for c in curves])
@@ -42,8 +42,8 @@ curve = st.lists(st.floats(-50, 50).map(lambda x: round(x, 2)), min_size=2, max_
     st.integers(0, 80),
     st.integers(0, 1),
 )
-def test_equals_listing_all_allocations_for_curves_of_any_shape(predictors, extra, minimum):
-    costs, curves = zip(*predictors, strict=True)
+def test_equals_listing_all_allocations_for_curves_of_any_shape(fields, extra, minimum):
+    costs, curves = zip(*fields, strict=True)
     budget = minimum * sum(costs) + extra
     result = optimal_dimensions(costs, budget, curves=curves, minimum=minimum)
     ranges = [range(minimum, len(c)) for c in curves]

@@ -44,11 +44,11 @@ def test_curves_equal_the_literal_ones():
 
 
 def test_the_estimate_of_the_risk_is_unbiased():
-    """Mallows' Cp: with uncorrelated predictors Σ g_j(d_j) has the mean of the true change."""
+    """Mallows' Cp: with uncorrelated fields Σ g_j(d_j) has the mean of the true change."""
     rng = np.random.default_rng(2)
     rows, noise, draws = 60, 0.7, 4000
     basis = np.linalg.qr(np.column_stack([np.ones(rows), rng.normal(size=(rows, 8))]))[0][:, 1:]
-    # Two predictors whose features are uncorrelated between them and not within them.
+    # Two fields whose features are uncorrelated between them and not within them.
     features = [basis[:, :5] @ rng.normal(size=(5, 5)), basis[:, 5:] @ rng.normal(size=(3, 3))]
     truth = np.column_stack(features) @ rng.normal(size=8) * 0.3
     dimensions = list(itertools.product(range(6), range(4)))
@@ -80,9 +80,9 @@ def test_the_estimate_of_the_risk_is_unbiased():
     st.integers(0, 400),
     st.sampled_from([0, 1]),
 )  # fmt: skip
-def test_it_equals_the_brute_force_minimiser_and_keeps_the_budget(predictors, extra, minimum):
-    n = [size for size, _ in predictors]
-    curves = [[0.0, *steps] for _, steps in predictors]
+def test_it_equals_the_brute_force_minimiser_and_keeps_the_budget(fields, extra, minimum):
+    n = [size for size, _ in fields]
+    curves = [[0.0, *steps] for _, steps in fields]
     budget = minimum * sum(n) + extra
     found = optimal_dimensions(n, budget, curves=curves, minimum=minimum)
     assert found.cost == sum(a * b for a, b in zip(n, found.dimensions.values(), strict=True))

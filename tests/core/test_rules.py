@@ -95,7 +95,7 @@ def test_spending_agrees_with_a_literal_scan():
             assert list(found.dimensions.values()) == expected
 
 
-def test_literal_cardinality_priority_lets_one_predictor_take_everything():
+def test_literal_cardinality_priority_lets_one_field_take_everything():
     """Scores √(N−1)/N fall with N from 2 on: the smallest table takes the leftover."""
     n = {"sex": 3, "cp": 5, "thal": 4}
     result = apply_rule("cardinality_priority", n, 128)

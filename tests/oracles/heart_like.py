@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,7 @@ SHAPES = {
 }
 
 
-def training_with(**changes: object) -> Training:
+def training_with(**changes: Any) -> Training:
     """Return the default settings of the study's training with some values replaced."""
     return Training.taken_from(read_settings().heart, **changes)
 

@@ -351,7 +351,7 @@ def test_cells_hold_only_what_they_need():
     sizes = [*exp2.curve_observations, 77_777]
     other2 = changed(exp2, curve_observations=sizes, replications_per_job=10**6)
     assert other2.cell(1, 500, ten) == exp2.cell(1, 500, ten)
-    assert other2.part(0) == exp2.part(0)
+    assert other2.parts[0] == exp2.parts[0]
     assert changed(exp3, noise=0.1).cell(1, 500, ten) != exp3.cell(1, 500, ten)
     assert {*exp2.cell(1, 500, ten).plain()["settings"]} == {
         "cardinality", "latent_rank", "spectrum", "concentration", "noise", "test_observations",
@@ -361,8 +361,8 @@ def test_cells_hold_only_what_they_need():
 def test_replications_are_split_into_parts_without_gap():
     block = changed(CONFIG.exp3, replications=11, replications_per_job=4)
     assert list(block.parts) == [0, 1, 2]
-    cells = [block.cell(1, 500, block.part(part)) for part in block.parts]
+    cells = [block.cell(1, 500, block.parts[part]) for part in block.parts]
     assert [(cell.first, cell.last) for cell in cells] == [(0, 4), (4, 8), (8, 11)]
     budgets = tuple(sorted({*block.budgets, 1000}))
-    assert block.cell(1, 2000, block.part(0)).budgets == budgets
-    assert block.cell(1, 500, block.part(0)).budgets == (1000,)
+    assert block.cell(1, 2000, block.parts[0]).budgets == budgets
+    assert block.cell(1, 500, block.parts[0]).budgets == (1000,)

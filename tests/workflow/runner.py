@@ -38,8 +38,8 @@ def start(
 
 def run(directory: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a workflow to its end; return how it ended and all that it said."""
-    output: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    with start(directory, *arguments, **output, **options) as process:
+    output, errors = subprocess.PIPE, subprocess.STDOUT
+    with start(directory, *arguments, stdout=output, stderr=errors, **options) as process:
         said, _ = process.communicate()
     return subprocess.CompletedProcess(process.args, process.returncode, said)
 

@@ -26,7 +26,7 @@ rule simulate_exp1:
     params:
         code=code_of("simulate_exp1"),
         cell=lambda wildcards: SETTINGS.exp1.cell(
-            SETTINGS.seed, wildcards.design, SETTINGS.exp1.part(int(wildcards.part))
+            SETTINGS.seed, wildcards.design, SETTINGS.exp1.parts[int(wildcards.part)]
         ).plain(),
     script:
         "../../scripts/simulate_exp1.py"

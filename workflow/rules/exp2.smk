@@ -17,7 +17,7 @@ rule simulate_exp2:
         cell=lambda wildcards: SETTINGS.exp2.cell(
             SETTINGS.seed,
             int(wildcards.observations),
-            SETTINGS.exp2.part(int(wildcards.part)),
+            SETTINGS.exp2.parts[int(wildcards.part)],
         ).plain(),
     script:
         "../../scripts/simulate_exp2.py"

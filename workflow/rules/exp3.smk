@@ -17,7 +17,7 @@ rule simulate_exp3:
         cell=lambda wildcards: SETTINGS.exp3.cell(
             SETTINGS.seed,
             int(wildcards.observations),
-            SETTINGS.exp3.part(int(wildcards.part)),
+            SETTINGS.exp3.parts[int(wildcards.part)],
         ).plain(),
     script:
         "../../scripts/simulate_exp3.py"

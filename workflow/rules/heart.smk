@@ -66,7 +66,7 @@ rule train_heart:
     params:
         code=code_of("train_heart"),
         cell=lambda wildcards: SETTINGS.heart.cell(
-            SETTINGS.seed, SETTINGS.heart.block(int(wildcards.block))
+            SETTINGS.seed, SETTINGS.heart.blocks[int(wildcards.block)]
         ).plain(),
     script:
         "../../scripts/train_heart.py"
@@ -86,7 +86,7 @@ rule select_heart:
     params:
         code=code_of("select_heart"),
         cell=lambda wildcards: SETTINGS.heart.folds_cell(
-            SETTINGS.seed, SETTINGS.heart.fold_block(int(wildcards.block))
+            SETTINGS.seed, SETTINGS.heart.fold_blocks[int(wildcards.block)]
         ).plain(),
     script:
         "../../scripts/select_heart.py"
@@ -130,7 +130,7 @@ rule time_heart:
     threads: workflow.resource_settings.cores or 1
     params:
         code=code_of("time_heart"),
-        cell=SETTINGS.heart.cell(SETTINGS.seed, SETTINGS.heart.block(0)).plain(),
+        cell=SETTINGS.heart.cell(SETTINGS.seed, SETTINGS.heart.blocks[0]).plain(),
         timed_epochs=SETTINGS.heart.timed_epochs,
     script:
         "../../scripts/time_heart.py"

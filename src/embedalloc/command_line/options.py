@@ -6,8 +6,8 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from embedalloc.budgets import BYTES_PER_VALUE, STATE_VALUES, parse_budget
 from embedalloc.command_line import InputError
+from embedalloc.memory import BYTES_PER_VALUE, STATE_VALUES, parse_budget
 
 Command = Callable[..., None]
 Option = Callable[[Command], Command]

@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from embedalloc.allocation import Allocation
-from embedalloc.budgets import parse_budget, select_budget
+from embedalloc.budgets import select_budget
 from embedalloc.checks import LARGEST_NUMBER, whole_number
 from embedalloc.data.case import DataCase, Limits, make_case, set_limits
 from embedalloc.data.decision import Decision
@@ -35,6 +35,7 @@ from embedalloc.data.table import (
     learn_encoding,
     sample_rows,
 )
+from embedalloc.memory import parse_budget
 from embedalloc.problem import build_problem
 from embedalloc.streams import stream
 

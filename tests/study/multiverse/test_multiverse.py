@@ -226,7 +226,7 @@ def test_a_draw_by_hand_through_the_normal_configuration_has_the_same_outcome():
     settings = read_configuration(config)
     block = settings.exp2
     profiles = pd.concat(
-        exp2.simulate(block.cell(settings.seed, n, block.part(part)))
+        exp2.simulate(block.cell(settings.seed, n, block.parts[part]))
         for n in {*block.panel_observations, *block.curve_observations}
         for part in (0, 1)
     )

@@ -229,6 +229,8 @@ EDITS: dict[str, tuple[Callable[[Path], None], set[str]]] = {
         | {"simulate_theory_approximation"}
         | TRAINED,
     ),
+    "a budget in words": (add_code(f"{PACKAGE}/memory.py"), set()),
+    "tables for terminals": (add_code(f"{PACKAGE}/text.py"), set()),
     "the choice of a budget": (add_code(f"{PACKAGE}/budgets.py"), TRAINED),
     "random numbers": (
         add_code(f"{PACKAGE}/streams.py"),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from embedalloc.study.multiverse.space import DrawsCell, Point, PointsCell, Space, list_points
-from embedalloc.study.settings.common import Settings, jobs
+from embedalloc.study.settings.common import Settings, split_work
 from embedalloc.study.settings.configuration import Configuration
 from embedalloc.study.settings.exp1 import Exp1Choices
 from embedalloc.study.settings.exp2 import Exp2Choices
@@ -31,10 +31,10 @@ def multiverse_points(config: Configuration, space: Space) -> list[Point]:
     )
 
 
-def multiverse_parts(config: Configuration, space: Space) -> range:
-    """Return the numbers of the jobs that an experiment's points are split into."""
+def multiverse_parts(config: Configuration, space: Space) -> dict[int, range]:
+    """Return the points of each job of an experiment, by the number of the job."""
     size = config.multiverse.size(space.experiment)
-    return jobs(len(multiverse_points(config, space)), size.points_per_job)
+    return split_work(len(multiverse_points(config, space)), size.points_per_job)
 
 
 def multiverse_cell(config: Configuration, space: Space, part: int) -> PointsCell[Settings]:

@@ -8,9 +8,9 @@ import pandas as pd
 import yaml
 
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS, count_verdicts
+from embedalloc.study.workflow.document import markdown_table
 from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.tables import digest_of, read_table
-from embedalloc.text import markdown_table
 
 BEGIN, END = "<!-- verdicts", "<!-- end of verdicts -->"
 PICTURES = ("exp3_performance.png", "heart_metrics.png")

@@ -106,13 +106,9 @@ class Replicated(Settings):
     """replications that one job simulates at most"""
 
     @property
-    def parts(self) -> range:
-        """The numbers of the jobs."""
-        return jobs(self.replications, self.replications_per_job)
-
-    def part(self, number: int) -> range:
-        """Return the replications of one job."""
-        return share_of_job(number, self.replications, self.replications_per_job)
+    def parts(self) -> dict[int, range]:
+        """The replications of each job, by its number."""
+        return split_work(self.replications, self.replications_per_job)
 
 
 class Cell(Settings, Generic[S]):
@@ -132,11 +128,7 @@ class ReplicatedCell(Cell[S], Generic[S]):
     """the first replication that is left to the next job"""
 
 
-def jobs(total: int, per_job: int) -> range:
-    """Return the numbers of the jobs that some work is split into."""
-    return range(-(-total // per_job))
-
-
-def share_of_job(number: int, total: int, per_job: int) -> range:
-    """Return the part of the work that one job does."""
-    return range(number * per_job, min((number + 1) * per_job, total))
+def split_work(total: int, per_job: int) -> dict[int, range]:
+    """Return the part of some work that each job does, by the number of the job."""
+    starts = range(0, total, per_job)
+    return {job: range(start, min(start + per_job, total)) for job, start in enumerate(starts)}

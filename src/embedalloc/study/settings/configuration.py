@@ -39,9 +39,18 @@ class Configuration(Settings):
     multiverse: Multiverse
 
     def allocation_cell(self) -> Cell[AllocationProblems]:
-        """Return what the job of Theorem 3 needs, of Experiment 3 too."""
+        """Return what the job of Theorem 3 needs, of Experiment 3 too.
+
+        The budgets run between the smallest and the largest of Experiment 3 and hold all of them.
+        """
         exp3, block = self.exp3, self.theory.allocation
-        problems = block.problems(exp3.predictors, exp3.coefficient_fit, exp3.budgets)
+        steps = range(min(exp3.budgets), max(exp3.budgets) + 1, block.budget_step)
+        problems = AllocationProblems.taken_from(
+            block,
+            predictors=exp3.predictors,
+            coefficient_fit=exp3.coefficient_fit,
+            budgets=sorted({*steps, *exp3.budgets}),
+        )
         return Cell(settings=problems, seed=self.seed)
 
     def claims_cell(self) -> ClaimsCell:

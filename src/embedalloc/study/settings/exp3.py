@@ -66,10 +66,10 @@ class Exp3Sizes(Settings):
 
     def budgets_at(self, observations: int) -> list[int]:
         """Return the budgets that the figures show at one sample size."""
-        budgets = {self.curve_budget} if observations in self.curve_observations else set()
-        return sorted(
-            budgets | {*self.budgets} if observations == self.budget_observations else budgets
-        )
+        budgets = set(self.budgets) if observations == self.budget_observations else set()
+        if observations in self.curve_observations:
+            budgets.add(self.curve_budget)
+        return sorted(budgets)
 
 
 class Exp3Choices(Exp3Model, Exp3Sizes):

@@ -14,8 +14,7 @@ from embedalloc.study.settings.common import (
     Positive,
     ReplicatedCell,
     Settings,
-    jobs,
-    share_of_job,
+    split_work,
 )
 
 Share = Annotated[float, Field(ge=0.05, le=0.8)]
@@ -116,22 +115,14 @@ class Heart(HeartChoices, HeartFolds):
     """turns in which the plain loop of each model is timed"""
 
     @property
-    def blocks(self) -> range:
-        """The numbers of the jobs that the splits are divided into."""
-        return jobs(self.splits, self.splits_per_job)
+    def blocks(self) -> dict[int, range]:
+        """The splits of each job, by its number."""
+        return split_work(self.splits, self.splits_per_job)
 
     @property
-    def fold_blocks(self) -> range:
-        """The numbers of the jobs that Algorithm 2's splits are divided into."""
-        return jobs(self.fold_splits, self.splits_per_job)
-
-    def block(self, number: int) -> range:
-        """Return the splits of one job."""
-        return share_of_job(number, self.splits, self.splits_per_job)
-
-    def fold_block(self, number: int) -> range:
-        """Return the splits of one job of Algorithm 2."""
-        return share_of_job(number, self.fold_splits, self.splits_per_job)
+    def fold_blocks(self) -> dict[int, range]:
+        """The splits of each job of Algorithm 2, by its number."""
+        return split_work(self.fold_splits, self.splits_per_job)
 
 
 #: What one job needs; its replications are splits of the patients.

@@ -1,6 +1,6 @@
 """Settings of the multiverse: how much of it is run."""
 
-from embedalloc.study.settings.common import AtLeast1, AtLeast2, Count, Settings, jobs
+from embedalloc.study.settings.common import AtLeast1, AtLeast2, Count, Settings, split_work
 
 
 class MultiverseSize(Settings):
@@ -52,6 +52,6 @@ class Multiverse(Settings):
         return self.scale * self.size(experiment).draws
 
     @property
-    def regret_parts(self) -> range:
-        """The numbers of the jobs that the draws' regret is split into."""
-        return jobs(self.draws("exp3"), self.regret.draws_per_job)
+    def regret_parts(self) -> dict[int, range]:
+        """The draws of each job of the regret, by its number."""
+        return split_work(self.draws("exp3"), self.regret.draws_per_job)

@@ -1,6 +1,5 @@
 """Settings of Section 2, one block per figure."""
 
-from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import Field
@@ -102,24 +101,6 @@ class TheoryAllocation(Instances):
 
     budget_step: AtLeast1
     """distance of the budgets between Experiment 3's smallest and largest"""
-
-    def problems(
-        self,
-        predictors: tuple[Predictor, ...],
-        coefficient_fit: CoefficientFit,
-        budgets: Collection[int],
-    ) -> AllocationProblems:
-        """Return what is solved, from Experiment 3's predictors, fit and budgets.
-
-        The budgets run between the smallest and the largest of Experiment 3 and hold all of them.
-        """
-        steps = range(min(budgets), max(budgets) + 1, self.budget_step)
-        return AllocationProblems.taken_from(
-            self,
-            predictors=predictors,
-            coefficient_fit=coefficient_fit,
-            budgets=sorted({*steps, *budgets}),
-        )
 
 
 class Theory(Settings):

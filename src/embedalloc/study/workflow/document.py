@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from embedalloc.text import markdown_table
-
 
 @dataclass(frozen=True)
 class Part:
@@ -47,3 +45,27 @@ def as_markdown(parts: Iterable[Part]) -> str:
         if part.notes:
             blocks.append("\n".join(f"- {note}" for note in part.notes))
     return "\n\n".join(blocks) + "\n"
+
+
+def markdown_table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, align: Sequence[str] | None = None
+) -> str:
+    """Return a Markdown table.
+
+    Parameters
+    ----------
+    head, rows
+        The cells, as Markdown.
+    align
+        What stands below each cell of the head, such as `---` (the default), `---:` or ` --- `.
+
+    Examples
+    --------
+    >>> print(markdown_table(["a", "b"], [["1", "2"]], align=["---", "---:"]))
+    | a | b |
+    |---|---:|
+    | 1 | 2 |
+    """
+    ruler = "|".join(["---"] * len(head) if align is None else align)
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
+    return "\n".join([lines[0], f"|{ruler}|", *lines[1:]])

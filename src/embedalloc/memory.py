@@ -1,0 +1,78 @@
+"""The total budget in words: a number of parameters, or memory with its unit."""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+
+from embedalloc.checks import whole_number
+
+#: Bytes that one value takes.
+BYTES_PER_VALUE: Mapping[str, int] = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
+
+#: Values that an optimiser keeps beside each parameter.
+STATE_VALUES: Mapping[str, int] = {"sgd": 0, "momentum": 1, "adagrad": 1, "adam": 2}
+
+#: Bytes per unit: powers of ten for kB, MB, …, powers of two for KiB, MiB, …
+BYTES_PER_UNIT: Mapping[str, int] = {
+    "B": 1,
+    **{f"{letter}B": 1000**power for power, letter in enumerate("kMGT", start=1)},
+    **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", start=1)},
+}
+
+_AMOUNT = re.compile(r"(\d[\d_]*(?:\.\d+)?(?:[eE]\+?\d{1,2})?)\s*([A-Za-z]*)", flags=re.ASCII)
+
+
+def parse_budget(budget: int | str, *, dtype: str = "float32", optimizer: str | None = None) -> int:
+    """Return the number of parameters that a budget in words allows.
+
+    Parameters
+    ----------
+    budget
+        A number of parameters (4096, "4096"), or memory with its unit ("64 MB", "1.5 GiB").
+        MB is 10^6 bytes and MiB 2^20; upper and lower case mean the same.
+    dtype
+        What one parameter is stored as: float16, bfloat16, float32 or float64. It matters for
+        memory only.
+    optimizer
+        Whose state shares the memory: None (the tables alone, as when serving), sgd (no state),
+        momentum or adagrad (one value per parameter), adam (two). The state is taken to have the
+        parameters' dtype. Gradients are not counted: those of embeddings are usually sparse and
+        last only for a step.
+
+    Examples
+    --------
+    >>> parse_budget("64 MB")
+    16000000
+    >>> parse_budget("1 MiB", dtype="float16", optimizer="adam")
+    174762
+    """
+    per_parameter = bytes_per_parameter(dtype, optimizer)
+    if not isinstance(budget, str):
+        return whole_number(budget, "budget", least=0)
+    matched = _AMOUNT.fullmatch(budget.strip())
+    if matched is None:
+        raise ValueError(
+            f"budget: {budget!r} is neither a number of parameters (4096) nor memory with its "
+            f"unit (64 MB, 1.5 GiB)"
+        )
+    amount, unit = Decimal(matched[1].replace("_", "")), matched[2]
+    if not unit:
+        return whole_number(int(amount) if amount % 1 == 0 else float(amount), "budget", least=0)
+    units = {name.lower(): size for name, size in BYTES_PER_UNIT.items()}
+    if unit.lower() not in units:
+        raise ValueError(
+            f"budget: {unit!r} in {budget!r} is not a unit; there are {', '.join(BYTES_PER_UNIT)}"
+        )
+    return whole_number(int(amount * units[unit.lower()]) // per_parameter, "budget", least=0)
+
+
+def bytes_per_parameter(dtype: str = "float32", optimizer: str | None = None) -> int:
+    """Return the bytes that one parameter takes together with its optimiser state."""
+    if dtype not in BYTES_PER_VALUE:
+        raise ValueError(f"dtype: {dtype!r} is not one of {', '.join(BYTES_PER_VALUE)}")
+    if optimizer is not None and optimizer not in STATE_VALUES:
+        raise ValueError(
+            f"optimizer: {optimizer!r} is not one of {', '.join(STATE_VALUES)}, nor None"
+        )
+    states = 0 if optimizer is None else STATE_VALUES[optimizer]
+    return BYTES_PER_VALUE[dtype] * (1 + states)
