@@ -4,7 +4,7 @@ Names are loaded on first use, so that one part neither pays for the others nor 
 What is not listed here is public in the module where it lives.
 
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
-`proportional` (its rivals), `optimum` with `choice_search`, `rules` (all by name) and
+`proportional` (its rivals), `optimum` with `choice_search`, `result`, `rules` (all by name) and
 `from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model` and `exporters`. `arrays`,
 `checks`, `intervals`, `memory`, `streams` and `text` serve them and the other rooms.
 """
@@ -14,7 +14,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from embedalloc.allocation import Allocation as Allocation
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
     from embedalloc.exporters import from_json as from_json
     from embedalloc.exporters import to_fastai as to_fastai
@@ -25,14 +24,15 @@ if TYPE_CHECKING:
     from embedalloc.exporters import to_torch as to_torch
     from embedalloc.exporters import to_torchrec as to_torchrec
     from embedalloc.from_cardinalities import allocate as allocate
+    from embedalloc.from_cardinalities import optimal_dimensions as optimal_dimensions
     from embedalloc.from_model import allocate_from_model as allocate_from_model
     from embedalloc.memory import parse_budget as parse_budget
-    from embedalloc.optimum import optimal_dimensions as optimal_dimensions
     from embedalloc.problem import BudgetError as BudgetError
+    from embedalloc.result import Allocation as Allocation
 
 #: The module where each name lives.
 _HOMES = {
-    "Allocation": "allocation",
+    "Allocation": "result",
     "parse_budget": "memory",
     "EmbeddingAllocator": "data.estimator",
     "from_json": "exporters",
@@ -45,7 +45,7 @@ _HOMES = {
     "to_torchrec": "exporters",
     "allocate": "from_cardinalities",
     "allocate_from_model": "from_model",
-    "optimal_dimensions": "optimum",
+    "optimal_dimensions": "from_cardinalities",
     "BudgetError": "problem",
 }
 

@@ -1,85 +1,18 @@
 """The paper's allocation rule: Theorem 3 and the integer step of Algorithm 1."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Unpack
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embedalloc.arrays import Floats, Ints
 from embedalloc.greedy import Worth, give_back, spend
-from embedalloc.problem import BudgetProblem, Cardinalities, Constraints, PerField, build_problem
+from embedalloc.problem import BudgetProblem, PerField
 
 #: A target this close below a whole number, relatively, counts as that number: whether three
 #: thirds of a budget make one must not depend on the last bit of a square root.
 WHOLE_NUMBER_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True)
-class Allocation:
-    """Dimensions by field name, and the proof that they respect the budget.
-
-    Attributes
-    ----------
-    allocation_rule
-        Name of the rule that chose the dimensions.
-    dimensions, cardinalities, parameters
-        By field name; parameters are what the field's dimensions cost.
-    budget
-        Number of parameters that could be spent.
-    objective
-        Value of the criterion that the rule minimises, if it has one.
-    lower_bound
-        No permitted allocation has a smaller objective than this, if known.
-    """
-
-    allocation_rule: str
-    dimensions: Mapping[str, int]
-    cardinalities: Mapping[str, int]
-    parameters: Mapping[str, int]
-    budget: int
-    objective: float | None = None
-    lower_bound: float | None = None
-
-    @property
-    def cost(self) -> int:
-        """Number of parameters spent."""
-        return sum(self.parameters.values())
-
-    @property
-    def leftover(self) -> int:
-        """Number of parameters not spent; never negative."""
-        return self.budget - self.cost
-
-    @property
-    def gap(self) -> float | None:
-        """How much the objective can be above the best possible one; 0 means proven optimal."""
-        if self.objective is None or self.lower_bound is None:
-            return None
-        return max(0.0, self.objective - self.lower_bound)
-
-    def __str__(self) -> str:
-        # Laid out here and not by `embedalloc.text`: its words must not make the study run again.
-        width = max(5, *map(len, self.dimensions))
-        lines = [f"{'field':<{width}}  categories  dimension  parameters"]
-        lines += [
-            f"{name:<{width}}  {self.cardinalities[name]:>10,}  {dimension:>9,}  "
-            f"{self.parameters[name]:>10,}"
-            for name, dimension in self.dimensions.items()
-        ]
-        lines.append(self.sum_up())
-        if self.objective is not None:
-            gap = "" if self.gap is None else f", at most {self.gap:.4g} above the optimum"
-            lines.append(f"objective {self.objective:.6g}{gap}")
-        return "\n".join(lines)
-
-    def sum_up(self) -> str:
-        """Return what was spent, in a line."""
-        return (
-            f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
-            f"{self.leftover:,} left over"
-        )
 
 
 class Solution(NamedTuple):
@@ -88,28 +21,6 @@ class Solution(NamedTuple):
     dimensions: Ints
     objective: float | None = None
     lower_bound: float | None = None
-
-
-def name_solution(problem: BudgetProblem, solution: Solution, allocation_rule: str) -> Allocation:
-    """Return the named result of a rule, after a last look at the constraints."""
-    dimensions, objective, lower_bound = solution
-    cost = problem.cost_of(dimensions)
-    within = (problem.lower <= dimensions) & (dimensions <= problem.upper)
-    if cost > problem.budget or not within.all():
-        raise AssertionError(f"{allocation_rule} broke a constraint: {dimensions}, cost {cost}")
-
-    def by_field(values: Ints) -> dict[str, int]:
-        return dict(zip(problem.names, values.tolist(), strict=True))
-
-    return Allocation(
-        allocation_rule,
-        by_field(dimensions),
-        by_field(problem.cardinalities),
-        by_field(problem.costs * dimensions),
-        problem.budget,
-        objective,
-        lower_bound,
-    )
 
 
 def continuous_dimensions(
@@ -148,49 +59,14 @@ def whole_dimensions_below(targets: Floats, problem: BudgetProblem) -> Ints:
     return np.minimum(np.maximum(steps * problem.step, problem.lower), problem.upper)
 
 
-def integer_dimensions(
-    coefficients: PerField,
-    cardinalities: Cardinalities,
-    budget: int,
-    **constraints: Unpack[Constraints],
-) -> Allocation:
+def solve_by_paper(problem: BudgetProblem, coefficients: PerField) -> Solution:
     """Return whole dimensions for the paper's surrogate, never above the budget (Algorithm 1, 3–4).
 
     The real-valued solution is rounded down, to no less than the minimum. If raising to the
     minimum made it too expensive, the dimension that loses least per parameter freed is given
-    back until the budget holds. What is left is spent greedily by reduction per parameter.
-
-    Parameters
-    ----------
-    coefficients
-        Approximation coefficients a_j > 0.
-    cardinalities, budget, **constraints
-        As in `embedalloc.problem.build_problem`: minimum, maximum, fixed, multiple_of,
-        cost_per_dimension. With a minimum of 0 a field goes without an embedding only where
-        the budget cannot pay everyone's first dimension, because a/0 is infinite; those with the
-        largest a_j/N_j are served first.
-
-    Returns
-    -------
-    Allocation
-        Its objective is Σ a_j/d_j and its lower bound the optimum over real dimensions within
-        the same bounds.
-
-    Examples
-    --------
-    >>> print(integer_dimensions({"sex": 1.0, "town": 4.0}, {"sex": 3, "town": 50}, 180))
-    field  categories  dimension  parameters
-    sex             3         10          30
-    town           50          3         150
-    paper: 180 of 180 parameters spent, 0 left over
-    objective 1.43333, at most 0.03339 above the optimum
+    back until the budget holds. What is left is spent greedily by reduction per parameter. The
+    lower bound is the optimum over real dimensions within the same bounds.
     """
-    problem = build_problem(cardinalities, budget, **constraints)
-    return name_solution(problem, solve_by_paper(problem, coefficients), "paper")
-
-
-def solve_by_paper(problem: BudgetProblem, coefficients: PerField) -> Solution:
-    """Return what `integer_dimensions` does, for a problem that is stated already."""
     a = problem.positive_vector(coefficients, "coefficients")
     served = _serve_first_dimensions(problem, a)
     dimensions = round_and_spend(served, a)

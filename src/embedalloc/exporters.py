@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from embedalloc.allocation import Allocation
+from embedalloc.result import Allocation
 
 if TYPE_CHECKING:
     from torch import nn

@@ -1,23 +1,26 @@
 """Dimensions from cardinalities and a budget: one function for every rule that needs no data."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embedalloc.allocation import Allocation, Solution, name_solution
+from embedalloc.allocation import Solution, solve_by_paper
 from embedalloc.checks import name_values, put_in_order, whole_number
 from embedalloc.memory import parse_budget
+from embedalloc.optimum import solve_optimally
 from embedalloc.problem import (
     BudgetProblem,
     Cardinalities,
+    Constraints,
     PerField,
     build_problem,
     named_counts,
     whole_numbers,
 )
 from embedalloc.proportional import Leftover
+from embedalloc.result import Allocation, name_solution
 from embedalloc.rules import RULES, Rule, find_rule
 
 #: Errors of one field: entry d is the error at dimension d, from d = 0 on; or by dimension.
@@ -130,6 +133,89 @@ def allocate(
         cost_per_dimension=cost_per_dimension,
     )
     return _allocate_free(problem, chosen, given, leftover)
+
+
+def integer_dimensions(
+    coefficients: PerField,
+    cardinalities: Cardinalities,
+    budget: int,
+    **constraints: Unpack[Constraints],
+) -> Allocation:
+    """Return whole dimensions for the paper's surrogate, never above the budget (Algorithm 1, 3–4).
+
+    The real-valued solution is rounded down, to no less than the minimum. If raising to the
+    minimum made it too expensive, the dimension that loses least per parameter freed is given
+    back until the budget holds. What is left is spent greedily by reduction per parameter.
+
+    Parameters
+    ----------
+    coefficients
+        Approximation coefficients a_j > 0.
+    cardinalities, budget, **constraints
+        As in `embedalloc.problem.build_problem`: minimum, maximum, fixed, multiple_of,
+        cost_per_dimension. With a minimum of 0 a field goes without an embedding only where
+        the budget cannot pay everyone's first dimension, because a/0 is infinite; those with the
+        largest a_j/N_j are served first.
+
+    Returns
+    -------
+    Allocation
+        Its objective is Σ a_j/d_j and its lower bound the optimum over real dimensions within
+        the same bounds.
+
+    Examples
+    --------
+    >>> print(integer_dimensions({"sex": 1.0, "town": 4.0}, {"sex": 3, "town": 50}, 180))
+    field  categories  dimension  parameters
+    sex             3         10          30
+    town           50          3         150
+    paper: 180 of 180 parameters spent, 0 left over
+    objective 1.43333, at most 0.03339 above the optimum
+    """
+    problem = build_problem(cardinalities, budget, **constraints)
+    return name_solution(problem, solve_by_paper(problem, coefficients), "paper")
+
+
+def optimal_dimensions(
+    cardinalities: Cardinalities,
+    budget: int,
+    *,
+    coefficients: PerField | None = None,
+    curves: Mapping[str, ArrayLike] | Sequence[ArrayLike] | None = None,
+    **constraints: Unpack[Constraints],
+) -> Allocation:
+    """Return the dimensions with the least total error that the budget can pay.
+
+    Parameters
+    ----------
+    cardinalities, budget, **constraints
+        As in `embedalloc.problem.build_problem`.
+    coefficients
+        The errors are a_j/d_j, the paper's surrogate.
+    curves
+        The errors are measured: entry d of a field's curve is its error at dimension d,
+        from d = 0 on. An infinite entry forbids that dimension, and the curve's end is the
+        largest dimension. Curves may have any shape.
+
+    Returns
+    -------
+    Allocation
+        With a gap of 0 where the search was complete. On instances too large for that the lower
+        bound and the gap say how far from optimal it may be. Among equally good allocations
+        the cheapest wins.
+
+    Examples
+    --------
+    >>> print(optimal_dimensions({"a": 2, "b": 5}, 12, curves=[[9, 4, 1, 0], [9, 3, 2]]))
+    field  categories  dimension  parameters
+    a               2          3           6
+    b               5          1           5
+    optimal: 11 of 12 parameters spent, 1 left over
+    objective 3, at most 0 above the optimum
+    """
+    problem = build_problem(cardinalities, budget, **constraints)
+    solution = solve_optimally(problem, coefficients=coefficients, curves=curves)
+    return name_solution(problem, solution, "optimal")
 
 
 def useful_maximum(

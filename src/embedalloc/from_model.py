@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embedalloc.allocation import Allocation
 from embedalloc.arrays import Floats
 from embedalloc.checks import put_in_order
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import PerField
+from embedalloc.result import Allocation
 from embedalloc.rules import RULES
 from embedalloc.spectra import fit_coefficient, singular_values_by_rows, spectral_tails
 

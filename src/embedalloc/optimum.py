@@ -8,74 +8,18 @@ allocation and the bound cannot be part of a better one. What remains is searche
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embedalloc.allocation import (
-    Allocation,
-    Solution,
-    name_solution,
-    reciprocal_objective,
-    round_and_spend,
-)
+from embedalloc.allocation import Solution, reciprocal_objective, round_and_spend
 from embedalloc.arrays import Floats, Ints
 from embedalloc.checks import put_in_order
 from embedalloc.choice_search import Choices, ChoiceSearch
-from embedalloc.problem import (
-    BudgetError,
-    BudgetProblem,
-    Cardinalities,
-    Constraints,
-    PerField,
-    build_problem,
-)
+from embedalloc.problem import BudgetError, BudgetProblem, PerField
 
 #: Dimensions that may be listed as choices before windows are cut and proof is given up.
 LARGEST_LISTING = 2_000_000
-
-
-def optimal_dimensions(
-    cardinalities: Cardinalities,
-    budget: int,
-    *,
-    coefficients: PerField | None = None,
-    curves: Mapping[str, ArrayLike] | Sequence[ArrayLike] | None = None,
-    **constraints: Unpack[Constraints],
-) -> Allocation:
-    """Return the dimensions with the least total error that the budget can pay.
-
-    Parameters
-    ----------
-    cardinalities, budget, **constraints
-        As in `embedalloc.problem.build_problem`.
-    coefficients
-        The errors are a_j/d_j, the paper's surrogate.
-    curves
-        The errors are measured: entry d of a field's curve is its error at dimension d,
-        from d = 0 on. An infinite entry forbids that dimension, and the curve's end is the
-        largest dimension. Curves may have any shape.
-
-    Returns
-    -------
-    Allocation
-        With a gap of 0 where the search was complete. On instances too large for that the lower
-        bound and the gap say how far from optimal it may be. Among equally good allocations
-        the cheapest wins.
-
-    Examples
-    --------
-    >>> print(optimal_dimensions({"a": 2, "b": 5}, 12, curves=[[9, 4, 1, 0], [9, 3, 2]]))
-    field  categories  dimension  parameters
-    a               2          3           6
-    b               5          1           5
-    optimal: 11 of 12 parameters spent, 1 left over
-    objective 3, at most 0 above the optimum
-    """
-    problem = build_problem(cardinalities, budget, **constraints)
-    solution = solve_optimally(problem, coefficients=coefficients, curves=curves)
-    return name_solution(problem, solution, "optimal")
 
 
 def solve_optimally(
@@ -84,7 +28,7 @@ def solve_optimally(
     coefficients: PerField | None = None,
     curves: Mapping[str, ArrayLike] | Sequence[ArrayLike] | None = None,
 ) -> Solution:
-    """Return what `optimal_dimensions` does, for a problem that is stated already."""
+    """Return the least total error; the arguments are those of `optimal_dimensions`."""
     if (coefficients is None) == (curves is None):
         raise ValueError("give either coefficients or curves")
     if curves is not None:

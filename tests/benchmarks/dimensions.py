@@ -12,9 +12,10 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp, minimize
 from scipy.sparse import csr_array
 
-from embedalloc.allocation import Allocation, continuous_dimensions, integer_dimensions
+from embedalloc.allocation import Solution, continuous_dimensions, solve_by_paper
 from embedalloc.arrays import Floats, Ints
-from embedalloc.optimum import optimal_dimensions
+from embedalloc.optimum import solve_optimally
+from embedalloc.problem import build_problem
 from embedalloc.streams import stream
 from embedalloc.study.settings.benchmarks import Dimensions
 from tests.benchmarks.measure import OURS, Case, Contestant, DisagreementError, require_close
@@ -60,14 +61,25 @@ def cases(cell: Dimensions) -> list[Case]:
     return sorted(questions, key=lambda case: case.name)
 
 
+def solve_greedily(given: Instance) -> Solution:
+    """Check the instance and take Algorithm 1's integer step."""
+    return solve_by_paper(build_problem(given.cardinalities, given.budget), given.coefficients)
+
+
+def solve_exactly(given: Instance) -> Solution:
+    """Check the instance and find its optimum."""
+    problem = build_problem(given.cardinalities, given.budget)
+    return solve_optimally(problem, coefficients=given.coefficients)
+
+
 def greedy(given: Instance, with_peer: bool) -> Case:
     """Algorithm 1's integer step: the same dimensions to the last one."""
     contestants = [
         Contestant(
             OURS,
-            lambda: integer_dimensions(*given),
-            finish=lambda allocation: list(allocation.dimensions.values()),
-            prepare=lambda: integer_dimensions(*WARM_UP),
+            lambda: solve_greedily(given),
+            finish=lambda found: found.dimensions.tolist(),
+            prepare=lambda: solve_greedily(WARM_UP),
         )
     ]
     if with_peer:
@@ -90,17 +102,15 @@ def optimum(several: Sequence[Instance], with_peer: bool) -> Case:
     which differs tenfold between instances of the same size; hence several.
     """
 
-    def ours() -> list[Allocation]:
-        return [optimal_dimensions(n, budget, coefficients=a) for a, n, budget in several]
-
-    def warm_up() -> object:
-        a, n, budget = WARM_UP
-        return optimal_dimensions(n, budget, coefficients=a)
-
-    def with_bounds(found: list[Allocation]) -> Floats:
-        return np.array([(one.objective, one.lower_bound) for one in found])
-
-    contestants = [Contestant(OURS, ours, len(several), with_bounds, warm_up)]
+    contestants = [
+        Contestant(
+            OURS,
+            lambda: list(map(solve_exactly, several)),
+            len(several),
+            finish=lambda found: np.array([(one.objective, one.lower_bound) for one in found]),
+            prepare=lambda: solve_exactly(WARM_UP),
+        )
+    ]
     if with_peer:
         peer = Contestant(
             "scipy milp",

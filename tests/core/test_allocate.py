@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedalloc import BudgetError, allocate, parse_budget
-from embedalloc.allocation import integer_dimensions
 from embedalloc.data.rules import DataRule
-from embedalloc.from_cardinalities import useful_maximum
+from embedalloc.from_cardinalities import integer_dimensions, useful_maximum
 from embedalloc.rules import RULES, find_rule
 from tests.oracles.rule_calls import apply_rule
 

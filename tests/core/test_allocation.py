@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import embedalloc
-from embedalloc.allocation import (
-    Allocation,
-    continuous_dimensions,
-    integer_dimensions,
-)
+from embedalloc.allocation import continuous_dimensions
+from embedalloc.from_cardinalities import integer_dimensions
 from embedalloc.problem import BudgetError
+from embedalloc.result import Allocation
 from tests.oracles import naive
 
 coefficient = st.floats(1e-12, 1e12, allow_subnormal=False)

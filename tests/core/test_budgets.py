@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from embedalloc.allocation import Allocation, integer_dimensions
 from embedalloc.budgets import select_budget, select_budget_by_holdout
+from embedalloc.from_cardinalities import integer_dimensions
+from embedalloc.result import Allocation
 
 BUDGETS = [40, 10, 20, 30]
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from embedalloc import choice_search, optimum
-from embedalloc.allocation import integer_dimensions
-from embedalloc.optimum import optimal_dimensions
+from embedalloc.from_cardinalities import integer_dimensions, optimal_dimensions
 from embedalloc.problem import BudgetError
 from tests.oracles import naive
 

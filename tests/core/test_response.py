@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedalloc.optimum import optimal_dimensions
+from embedalloc.from_cardinalities import optimal_dimensions
 from embedalloc.response import response_aware_curves
 
 

@@ -1,7 +1,7 @@
 """One call for tests of single rules, without the conveniences of `allocate`."""
 
-from embedalloc.allocation import name_solution
 from embedalloc.problem import build_problem
+from embedalloc.result import name_solution
 from embedalloc.rules import RULES
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from embedalloc.allocation import Allocation
 from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import (
@@ -20,6 +19,7 @@ from embedalloc.command_line.options import (
 from embedalloc.exporters import EXPORTERS, export_text, to_json
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.memory import bytes_per_parameter
+from embedalloc.result import Allocation
 from embedalloc.rules import RULES, find_rule
 from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
 

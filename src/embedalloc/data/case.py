@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from embedalloc.allocation import Allocation
 from embedalloc.data.network import TabularModel, train_tabular
 from embedalloc.data.table import FieldData, split_rows
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import Constraints
+from embedalloc.result import Allocation
 
 #: Share of the rows whose loss stops trainings and chooses among candidates.
 VALIDATION_SHARE = 0.2

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from embedalloc.allocation import Allocation
 from embedalloc.arrays import Floats
 from embedalloc.data.network import TabularModel
 from embedalloc.data.screening import DropPath
+from embedalloc.result import Allocation
 from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 
 #: The spectrum counts as that of its initialisation if a_j changed by less than this share ...

@@ -19,7 +19,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from embedalloc.allocation import Allocation
 from embedalloc.budgets import select_budget
 from embedalloc.checks import LARGEST_NUMBER, whole_number
 from embedalloc.data.case import DataCase, Limits, make_case, set_limits
@@ -37,6 +36,7 @@ from embedalloc.data.table import (
 )
 from embedalloc.memory import parse_budget
 from embedalloc.problem import build_problem
+from embedalloc.result import Allocation
 from embedalloc.streams import stream
 
 #: `budget="auto"` tries so many parameters per level, where the limits permit them.

@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from embedalloc.allocation import Allocation
 from embedalloc.data.case import Limits
 from embedalloc.data.decision import Decision
 from embedalloc.data.screening import DropPath
 from embedalloc.data.table import FieldData, TaskKind
+from embedalloc.result import Allocation
 from embedalloc.text import COLUMNS, bar, cut_name, text_table
 
 Verdict = Literal["matters", "does not matter", "cannot tell"]

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from embedalloc.allocation import Allocation, integer_dimensions
 from embedalloc.data.case import DataCase
 from embedalloc.data.decision import (
     Candidate,
@@ -22,6 +21,8 @@ from embedalloc.data.screening import (
     measure_relevance,
     train_half_pilots,
 )
+from embedalloc.from_cardinalities import integer_dimensions
+from embedalloc.result import Allocation
 
 
 def gather_screening(case: DataCase) -> ScreeningEvidence:

@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from embedalloc.allocation import Allocation, integer_dimensions
 from embedalloc.data.case import DataCase
 from embedalloc.data.decision import (
     Decision,
@@ -16,6 +15,8 @@ from embedalloc.data.decision import (
     fit_coefficients,
 )
 from embedalloc.data.rules import DataRule
+from embedalloc.from_cardinalities import integer_dimensions
+from embedalloc.result import Allocation
 
 #: The spectral pilots have ⌈√N_j⌉ columns, between these.
 SPECTRAL_PILOT_DIMENSIONS = (2, 32)

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from embedalloc.allocation import continuous_dimensions, integer_dimensions
+from embedalloc.allocation import continuous_dimensions, solve_by_paper
 from embedalloc.arrays import Floats, Ints
-from embedalloc.optimum import optimal_dimensions
+from embedalloc.optimum import solve_optimally
+from embedalloc.problem import build_problem
 from embedalloc.spectra import fit_coefficient, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study.latent import singular_value_law
@@ -81,14 +82,14 @@ def solve_budget(settings: AllocationProblems, a: Floats, budget: int) -> list[p
     # NOTE[PAPER] allocation-caps: Theorem 3 has no bounds on the dimensions.
     sizes = np.array([p.cardinality for p in settings.predictors])
     caps = [p.latent_rank for p in settings.predictors]
-    projection = integer_dimensions(a, sizes, budget, maximum=caps)
-    optimum = optimal_dimensions(sizes, budget, coefficients=a, maximum=caps)
+    problem = build_problem(sizes, budget, maximum=caps)
+    projection, optimum = solve_by_paper(problem, a), solve_optimally(problem, coefficients=a)
     assert projection.lower_bound is not None
     assert optimum.objective is not None
     solutions = (
         continuous_dimensions(a, sizes, budget),
-        np.array(list(projection.dimensions.values()), dtype=np.float64),
-        np.array(list(optimum.dimensions.values()), dtype=np.float64),
+        projection.dimensions.astype(np.float64),
+        optimum.dimensions.astype(np.float64),
     )
     return [
         pd.DataFrame(
@@ -101,7 +102,7 @@ def solve_budget(settings: AllocationProblems, a: Floats, budget: int) -> list[p
                 "objective": (a / chosen).sum(),
                 "gap": (a / chosen).sum() / optimum.objective - 1.0,
                 "bound_gap": projection.lower_bound / optimum.objective - 1.0,
-                "proven": optimum.gap == 0.0,
+                "proven": optimum.lower_bound == optimum.objective,
             }
         )
         for solution, chosen in zip(SOLUTIONS, solutions, strict=True)
@@ -127,8 +128,9 @@ def instance_rows(
     rows = []
     for ratio in settings.budget_ratios:
         budget = int(ratio * sizes.sum())
-        projection = integer_dimensions(a, sizes, budget).objective
-        best = optimal_dimensions(sizes, budget, coefficients=a)
+        problem = build_problem(sizes, budget)
+        projection = solve_by_paper(problem, a).objective
+        best = solve_optimally(problem, coefficients=a)
         assert projection is not None
         assert best.objective is not None
         gap = projection / best.objective - 1.0
@@ -142,7 +144,7 @@ def instance_rows(
                 "optimum": best.objective,
                 "gap": gap,
                 "optimal": gap <= OPTIMAL,
-                "proven": best.gap == 0.0,
+                "proven": best.lower_bound == best.objective,
             }
         )
     return rows

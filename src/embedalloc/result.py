@@ -1,0 +1,94 @@
+"""The result of every rule: dimensions by field name, and the proof that the budget holds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from embedalloc.allocation import Solution
+from embedalloc.arrays import Ints
+from embedalloc.problem import BudgetProblem
+from embedalloc.text import text_table
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """Dimensions by field name, and the proof that they respect the budget.
+
+    Attributes
+    ----------
+    allocation_rule
+        Name of the rule that chose the dimensions.
+    dimensions, cardinalities, parameters
+        By field name; parameters are what the field's dimensions cost.
+    budget
+        Number of parameters that could be spent.
+    objective
+        Value of the criterion that the rule minimises, if it has one.
+    lower_bound
+        No permitted allocation has a smaller objective than this, if known.
+    """
+
+    allocation_rule: str
+    dimensions: Mapping[str, int]
+    cardinalities: Mapping[str, int]
+    parameters: Mapping[str, int]
+    budget: int
+    objective: float | None = None
+    lower_bound: float | None = None
+
+    @property
+    def cost(self) -> int:
+        """Number of parameters spent."""
+        return sum(self.parameters.values())
+
+    @property
+    def leftover(self) -> int:
+        """Number of parameters not spent; never negative."""
+        return self.budget - self.cost
+
+    @property
+    def gap(self) -> float | None:
+        """How much the objective can be above the best possible one; 0 means proven optimal."""
+        if self.objective is None or self.lower_bound is None:
+            return None
+        return max(0.0, self.objective - self.lower_bound)
+
+    def __str__(self) -> str:
+        rows = [
+            [name, f"{self.cardinalities[name]:,}", f"{dimension:,}", f"{self.parameters[name]:,}"]
+            for name, dimension in self.dimensions.items()
+        ]
+        table = text_table(["field", "categories", "dimension", "parameters"], rows)
+        lines = [table, self.sum_up()]
+        if self.objective is not None:
+            gap = "" if self.gap is None else f", at most {self.gap:.4g} above the optimum"
+            lines.append(f"objective {self.objective:.6g}{gap}")
+        return "\n".join(lines)
+
+    def sum_up(self) -> str:
+        """Return what was spent, in a line."""
+        return (
+            f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
+            f"{self.leftover:,} left over"
+        )
+
+
+def name_solution(problem: BudgetProblem, solution: Solution, allocation_rule: str) -> Allocation:
+    """Return the named result of a rule, after a last look at the constraints."""
+    dimensions, objective, lower_bound = solution
+    cost = problem.cost_of(dimensions)
+    within = (problem.lower <= dimensions) & (dimensions <= problem.upper)
+    if cost > problem.budget or not within.all():
+        raise AssertionError(f"{allocation_rule} broke a constraint: {dimensions}, cost {cost}")
+
+    def by_field(values: Ints) -> dict[str, int]:
+        return dict(zip(problem.names, values.tolist(), strict=True))
+
+    return Allocation(
+        allocation_rule,
+        by_field(dimensions),
+        by_field(problem.cardinalities),
+        by_field(problem.costs * dimensions),
+        problem.budget,
+        objective,
+        lower_bound,
+    )
