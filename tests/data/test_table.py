@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from embedalloc.data.table import DataError, find_task, learn_encoding, order_canonically
+from embedalloc.data.ordering import order_canonically
+from embedalloc.data.table import DataError, find_task, learn_encoding
 
 
 def encode(frame, target, categorical, **words):

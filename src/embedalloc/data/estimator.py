@@ -23,12 +23,12 @@ from embedalloc.budgets import select_budget
 from embedalloc.checks import LARGEST_NUMBER, whole_number
 from embedalloc.data.case import DataCase, Limits, make_case, set_limits
 from embedalloc.data.decision import Decision
+from embedalloc.data.ordering import Rows
 from embedalloc.data.report import write_report
 from embedalloc.data.rules import DataRule, data_rule
 from embedalloc.data.table import (
     DataError,
     FieldData,
-    Rows,
     find_task,
     is_categorical,
     learn_encoding,

@@ -1,0 +1,111 @@
+"""An order of levels and rows that only the data decide, however the table was written down."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from embedalloc.arrays import Floats
+
+Hashes = NDArray[np.uint64]
+Codes = NDArray[np.int32]
+Rows = NDArray[np.intp]
+
+#: Levels are told apart one by one as long as marks times rows stay below this.
+MOST_MARKED_ROWS = 1_000_000
+
+
+def order_canonically(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Codes], Rows]:
+    """Give levels numbers from 1, and rows an order, that the data alone decide.
+
+    A row's fingerprint starts from its numbers and target; a level's is the sum of its rows'
+    fingerprints and its row count; rows then take in the fingerprints of their levels, and so on
+    for some rounds. Levels are numbered by falling row count, then by fingerprint, rows ordered
+    by fingerprint. Of levels that stay equal an arbitrary one is marked, and the mark spreads
+    before the next is chosen: levels that swap only together with others go on together. So the
+    choice is not visible, unless the levels form a contrived, perfectly regular pattern or are
+    too many to be told apart one by one.
+
+    Parameters
+    ----------
+    fields
+        For every field its levels as numbers from 0, in any order.
+    basis
+        A number per row that stands for everything else in it.
+
+    Returns
+    -------
+    tuple
+        The new level numbers, in the given order of rows, and the order of the rows.
+    """
+    rows = marked = _spread(fields, basis)
+    numbered = []
+    for position, codes in enumerate(fields):
+        counts = np.bincount(codes).astype(np.int64)
+        marked = _tell_levels_apart(fields, codes, marked)
+        order = np.lexsort((_hash_levels(codes, marked), _hash_levels(codes, rows), -counts))
+        number_of = np.empty(len(counts), dtype=np.int32)
+        number_of[order] = np.arange(1, len(counts) + 1)
+        new = number_of[codes]
+        numbered.append(new)
+        rows = _mix(rows ^ _salt(new.astype(np.uint64), position))
+    return numbered, np.argsort(rows, kind="stable")
+
+
+def _spread(fields: Sequence[Codes], rows: Hashes) -> Hashes:
+    """Let rows take in the fingerprints of their levels, twice."""
+    for _ in range(2):
+        mixed = rows
+        for position, codes in enumerate(fields):
+            mixed = _mix(mixed ^ _salt(_hash_levels(codes, rows)[codes], position))
+        rows = mixed
+    return rows
+
+
+def _tell_levels_apart(fields: Sequence[Codes], codes: Codes, rows: Hashes) -> Hashes:
+    """Mark one of a field's equal levels after the other, each time with what follows from it."""
+    for _ in range(MOST_MARKED_ROWS // max(len(rows), 1)):
+        _, first, count = np.unique(
+            _hash_levels(codes, rows), return_index=True, return_counts=True
+        )
+        equal = first[count > 1]
+        if not equal.size:
+            break
+        rows = _spread(fields, np.where(codes == equal[0], ~rows, rows))
+    return rows
+
+
+def _hash_levels(codes: Codes, rows: Hashes) -> Hashes:
+    """Return a number per level that the multiset of its rows decides."""
+    totals = np.zeros(int(codes.max(initial=-1)) + 1, dtype=np.uint64)
+    np.add.at(totals, codes, _mix(rows))
+    return totals
+
+
+def _mix(values: Hashes) -> Hashes:
+    """Scramble 64-bit numbers (the finaliser of SplitMix64, Steele and others 2014)."""
+    mixed = values + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _salt(values: Hashes, position: int) -> Hashes:
+    """Scramble numbers differently for every position."""
+    return _mix(values + _mix(np.array([position + 1], dtype=np.uint64)))
+
+
+def hash_rows(columns: Sequence[Floats], target: NDArray[Any]) -> Hashes:
+    """Return a number per row from its numeric values and its target."""
+    rows = np.zeros(len(target), dtype=np.uint64)
+    target_codes = (
+        np.asarray(target, dtype=np.float64)
+        if np.asarray(target).dtype.kind in "biuf"
+        else pd.factorize(pd.Series(target), sort=True)[0].astype(np.float64)
+    )
+    for position, column in enumerate([target_codes, *columns]):
+        values = np.where(np.isnan(column), np.nan, column + 0.0)  # one missing value, one zero
+        rows = _mix(rows ^ _salt(values.view(np.uint64), position))
+    return rows
