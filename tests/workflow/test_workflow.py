@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from embedalloc.study.heart.patients import PATIENTS
 from embedalloc.study.multiverse.summary import SHARES
 from embedalloc.study.workflow.tables import read_table
 from tests.places import ROOT, SMOKE
+from tests.study.heart.test_patients import csv_rows, write_csv
 from tests.study.workflow.test_dependencies import EDITS
 from tests.workflow.runner import TARGETS, complete, copy_study, planned, run
 
@@ -287,6 +289,20 @@ def test_a_damaged_table_stops_the_figure_with_the_file_and_the_way_out(finished
 
 def test_the_figures_of_section_2_can_be_made_alone(tmp_path):
     assert planned(tmp_path, "theory") == THEORY | plots("theory")
+
+
+def test_the_patients_may_come_as_one_csv_file(clone, finished, tmp_path):
+    """The same scores as from the four files, and a page that names the file."""
+    patients = read_table(clone / "results/heart/patients.parquet", PATIENTS)
+    data = write_csv(tmp_path / "heart_disease_uci.csv", csv_rows(patients))
+    settings = yaml.safe_load(SMOKE.read_text())
+    settings["heart"]["data"] = str(data)
+    config = tmp_path / "csv.yaml"
+    config.write_text(yaml.safe_dump(settings))
+    complete(clone, "figures/report.html", project=clone, config=config)
+    scores = "results/heart/scores.parquet"
+    assert (clone / scores).read_bytes() == (finished / scores).read_bytes()
+    assert data.name in (clone / "figures/report.html").read_text()
 
 
 def test_the_multiverse_is_a_target_of_its_own(tmp_path):
