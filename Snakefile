@@ -9,12 +9,17 @@ sys.path[:0] = [f"{workflow.basedir}/src", workflow.basedir]
 import yaml
 from snakemake.utils import min_version
 
-from embedalloc.study.settings.words import ConfigError
+from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.workflow.dependencies import code_of, in_project
-from embedalloc.study.workflow.start import prepare
+from embedalloc.study.workflow.start import check_sources, prepare
 from embedalloc.study.workflow.tables import digest_of
 
 min_version("9.0")
+
+try:
+    check_sources(workflow)
+except ConfigError as error:
+    raise WorkflowError(str(error))
 
 
 configfile: f"{workflow.basedir}/config.yaml"

@@ -19,7 +19,7 @@ from embedalloc.audit.printed import AuditError, read_metrics_table
 from embedalloc.command_line import main
 from embedalloc.study.heart.patients import PATIENTS, SOURCES, read_patients
 from embedalloc.study.settings.configuration import read_configuration
-from embedalloc.study.settings.words import ConfigError
+from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.workflow.tables import TableError, read_table
 from tests.places import PRINTED_TABLE, ROOT, read_config
 from tests.study.heart.test_patients import csv_rows, write_csv

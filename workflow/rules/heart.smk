@@ -4,7 +4,7 @@
 #         scores.parquet, losses.parquet, times.parquet; results/audit.{parquet,json}
 #         figures/table1.*, table1_audit, final_allocation, heart_budget, heart_metrics, heart_pilot
 
-from embedalloc.study.heart.patients import SOURCES
+from embedalloc.study.heart.patients import files_of
 from embedalloc.study.settings.heart import HeartChoices
 
 HEART = in_project(SETTINGS.heart.data)
@@ -14,11 +14,7 @@ BLOCKS, FOLD_BLOCKS = SETTINGS.heart.blocks, SETTINGS.heart.fold_blocks
 rule prepare_heart:
     """Check, parse and join the heart-disease files."""
     input:
-        data=(
-            expand(f"{HEART}/processed.{{source}}.data", source=SOURCES)
-            if os.path.isdir(HEART)
-            else HEART
-        ),
+        data=files_of(HEART),
     output:
         patients="results/heart/patients.parquet",
     log:

@@ -7,7 +7,7 @@ import pytest
 
 from embedalloc.study.settings.common import Settings
 from embedalloc.study.settings.configuration import Configuration, read_configuration
-from embedalloc.study.settings.words import ConfigError
+from embedalloc.study.settings.errors import ConfigError
 from tests.places import ROOT, read_config
 
 CONFIG = read_config()
@@ -52,7 +52,7 @@ def test_the_default_configuration_is_valid():
         (("colour",), 1, "the configuration: unknown key 'colour'; allowed are audit, bench"),
         (("seed",), [1], "seed: [1] must be a whole number"),
         (("exp2", "noise"), [1.0], "exp2.noise: [1.0] must be a number"),
-        (("exp2", "noise"), 0.0, "exp2.noise: 0.0 must be above 0"),
+        (("exp2", "noise"), 0.0, "exp2.noise: 0.0 must be at least 1e-12"),
         (("exp2", "noise"), float("nan"), "exp2.noise: nan must be a number"),
         (("exp2", "replications"), 150.0, "exp2.replications: 150.0 must be a whole number"),
         (("exp2", "replications"), True, "exp2.replications: True must be a whole number"),
@@ -83,7 +83,11 @@ def test_the_default_configuration_is_valid():
             [2, 3, 4],
             "theory.alternating.dimensions: [2, 3, 4] must have one entry per cardinality, 2",
         ),
-        (("theory", "alternating", "penalty"), 0.0, "alternating.penalty: 0.0 must be above 0"),
+        (
+            ("theory", "alternating", "penalty"),
+            0.0,
+            "penalty: 0.0 must be at least 1e-12",
+        ),
         (
             ("theory", "generalisation", "cardinalities"),
             [5, 1001],
@@ -114,8 +118,8 @@ def test_the_default_configuration_is_valid():
         (
             ("exp1", "replications"),
             10**9,
-            "exp1.replications_per_job: 20000 makes 50,000 jobs of each kind, but 2,000 must do; "
-            "it must be at least 500000",
+            "exp1.replications_per_job: 20000 makes 150,000 jobs of each kind, but 2,000 must do; "
+            "it must be at least 1501502",
         ),
         (
             ("multiverse", "scale"),
@@ -133,6 +137,50 @@ def test_the_default_configuration_is_valid():
             [300, 10**9],
             "theory.allocation.budget_step: 10 makes 99,999,970 budgets between the smallest",
         ),
+        *((("exp1", key), 10**400, f"exp1.{key}: 1000") for key in ("noise", "observations")),
+        (("seed",), [10**5000], "seed: a number of thousands of digits must be a whole number"),
+        (("exp2", "noise"), 1e308, "exp2.noise: 1e+308 must be at most 1000000000"),
+        (("exp1", "observations"), 10**30, "must be at most 1000000000 (number of observations"),
+        (
+            ("exp1", "cardinality"),
+            10**9,
+            "exp1.cardinality, latent_rank and replications_per_job: a job would need about "
+            "12,800 GB of memory, and 16 GB are allowed",
+        ),
+        (
+            ("exp3", "predictors", 0, "cardinality"),
+            10**9,
+            "exp3.predictors, budgets, observations and replications_per_job: a job would need",
+        ),
+        (
+            ("theory", "alternating", "cardinalities"),
+            [10, 4991],
+            "theory.alternating.cardinalities: 5,001 categories in all must be at most 5,000",
+        ),
+        (
+            ("theory", "generalisation", "predictors"),
+            10**9,
+            "theory.generalisation.cardinalities: 40 must be at most 1 with 1000000000 predictors",
+        ),
+        (
+            ("exp1", "designs", "exponential", "offset"),
+            1e4,
+            "exp1.designs.exponential: rate 0.5, scale 50 and offset 10000 make the first singular "
+            "value e^5,003, which must be from 1e-12 to 1e+09",
+        ),
+        (
+            ("heart", "budgets"),
+            [10**9],
+            "heart.budgets, hidden, epochs, restarts and splits_per_job: a job would need about",
+        ),
+        (
+            ("heart", "epochs"),
+            10**8,
+            "heart.budgets, hidden, epochs, restarts and splits_per_job: a job would need about",
+        ),
+        (("exp2", "curve_observations"), list(range(100, 1200)), "must have at most 1000 entries"),
+        (("exp2", "x" * 10**5), 1, "exp2: unknown key 'xxxxxxxx"),
+        (("exp2", "\x1b[31m"), 1, "exp2: unknown key '\\x1b[31m'"),
     ],
 )
 def test_wrong_values_are_named(path, value, message):
@@ -141,7 +189,9 @@ def test_wrong_values_are_named(path, value, message):
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize("place", ["/data/heart", "workflow/../data", "...", "..data/x"])
+@pytest.mark.parametrize(
+    "place", ["/data/heart", "workflow/../data", "...", "..data/x", ".", "./", "/"]
+)
 def test_data_may_lie_anywhere_by_intent(place):
     read_configuration(changed(("heart", "data"), place))
 
@@ -158,6 +208,26 @@ def test_all_mistakes_are_listed_at_once():
     config["exp3"]["noise"] = "loud"
     with pytest.raises(ConfigError, match=r"exp1\.noise: -1(.|\n)*exp3\.noise: 'loud'"):
         read_configuration(config)
+
+
+def test_a_block_inside_itself_is_refused():
+    block = copy.deepcopy(CONFIG["exp2"]["spectrum"])
+    block["rate"] = block
+    with pytest.raises(ConfigError, match=r"exp2\.spectrum: nested more than 20 deep"):
+        read_configuration(changed(("exp2", "spectrum"), block))
+
+
+def test_aliases_that_multiply_are_refused():
+    value = 1
+    for _ in range(12):
+        value = [value] * 9
+    with pytest.raises(ConfigError, match=r"exp3\.budgets: more than 100,000 values in all"):
+        read_configuration(changed(("exp3", "budgets"), value))
+
+
+def test_of_very_many_mistakes_the_first_are_listed():
+    with pytest.raises(ConfigError, match=r"budgets\[29\].*\n  and 970 more of the kind$"):
+        read_configuration(changed(("exp3", "budgets"), ["x"] * 1000))
 
 
 def walk(block, place=""):

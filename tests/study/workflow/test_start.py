@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.settings.exp1 import Exp1Designs
-from embedalloc.study.settings.words import ConfigError
 from embedalloc.study.workflow.start import check_folder, use_own_code
 from tests.places import ROOT
 

@@ -83,6 +83,19 @@ _COLUMN_DIGESTS = {
 }
 
 
+def files_of(place: str) -> str | list[str]:
+    """Return a folder's four files with the patients, or the one file; refuse what is neither."""
+    folder = Path(place).is_dir()
+    files = [f"{place}/processed.{source}.data" for source in SOURCES]
+    for file in files if folder else [place]:
+        if not Path(file).is_file():
+            raise TableError(
+                f"heart.data: {file} is no file; name a folder with the four processed.*.data "
+                "files, or a heart_disease_uci.csv"
+            )
+    return files if folder else place
+
+
 def read_patients(place: str | Path, *, cholesterol_zero_is_missing: bool) -> pd.DataFrame:
     """Return the 920 patients from a folder of the four files or from heart_disease_uci.csv.
 

@@ -23,7 +23,8 @@ from embedalloc.study.claims.finding import Findings
 from embedalloc.study.claims.ledger import Claim
 from embedalloc.study.claims.verdicts import OUTCOMES
 from embedalloc.study.settings.common import AtLeast1, AtLeast2, Cell, Settings, Several
-from embedalloc.study.settings.words import ConfigError, check
+from embedalloc.study.settings.errors import ConfigError
+from embedalloc.study.settings.words import check
 from embedalloc.study.workflow.tables import Column, Contract, TableError
 
 #: An outcome is settled where resamples of its replications give a repetition at least this chance

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from embedalloc.study.settings.common import AtLeast2, Count, Settings, Several
+from embedalloc.study.settings.common import AtLeast2, Seed, Settings, Several
 from embedalloc.study.settings.exp1 import Exp1Designs
 from embedalloc.study.settings.exp2 import Exp2Sizes
 from embedalloc.study.settings.exp3 import Exp3Sizes
@@ -27,7 +27,7 @@ class Claims(Settings):
 class ClaimsCell(Claims):
     """What decides the claims, beside the results themselves."""
 
-    seed: Count
+    seed: Seed
     """whole number from which every random stream is derived by name"""
     exp1: Exp1Designs
     exp2: Exp2Sizes

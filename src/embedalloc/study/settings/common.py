@@ -44,18 +44,26 @@ def _refuse_repeated(values: tuple[_T, ...]) -> tuple[_T, ...]:
 
 
 #: Lists of YAML become tuples. All have entries, and those of `Different` do not repeat.
-Several = Annotated[tuple[_T, ...], Strict(False), Field(min_length=1)]
+MAX_ENTRIES = 1000
+Several = Annotated[tuple[_T, ...], Strict(False), Field(min_length=1, max_length=MAX_ENTRIES)]
 Different = Annotated[
-    tuple[_T, ...], Strict(False), Field(min_length=1), AfterValidator(_refuse_repeated)
+    tuple[_T, ...],
+    Strict(False),
+    Field(min_length=1, max_length=MAX_ENTRIES),
+    AfterValidator(_refuse_repeated),
 ]
 Pair = Annotated[tuple[_T, ...], Strict(False), Field(min_length=2, max_length=2)]
 
-#: Whole numbers by their least value, and numbers above 0 or from 0 on.
-Count = Annotated[int, Field(ge=0)]
-AtLeast1 = Annotated[int, Field(ge=1)]
-AtLeast2 = Annotated[int, Field(ge=2)]
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
+#: Numbers have two ends, far beyond any study and within what squares and 64 bits can hold. What
+#: many large numbers would need together stands in `sizes`.
+MAX_COUNT = 10**9
+LEAST, MOST = 1e-12, 1e9
+Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
+AtLeast1 = Annotated[int, Field(ge=1, le=MAX_COUNT)]
+AtLeast2 = Annotated[int, Field(ge=2, le=MAX_COUNT)]
+Positive = Annotated[float, Field(ge=LEAST, le=MOST)]
+NotNegative = Annotated[float, Field(ge=0, le=MOST)]
 
 CoefficientFit = Literal["least_squares", "log", "mean"]
 
@@ -69,7 +77,7 @@ class Spectrum(Settings):
     """rate alpha of the decay"""
     scale: Positive
     """factor of the singular values"""
-    offset: float = 0.0
+    offset: Annotated[float, Field(ge=-MOST, le=MOST)] = 0.0
     """subtracted from k in the exponential law, so that 1 makes the scale the first value"""
 
 
@@ -115,7 +123,7 @@ class Cell(Settings, Generic[S]):
     """What one job needs: the settings of its simulation and the seed."""
 
     settings: SerializeAsAny[S]
-    seed: Count
+    seed: Seed
     """whole number from which every random stream is derived by name"""
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, Strict
 
 from embedalloc.study.settings.common import (
     AtLeast1,
@@ -19,6 +19,8 @@ from embedalloc.study.settings.common import (
 
 #: Test risks are exact sums over all combinations of categories, so there is a limit to them.
 MAX_COMBINATIONS = 1_000_000
+#: Fits of Theorem 1 use a dense matrix with one row per category of any predictor.
+MAX_CATEGORIES = 5000
 
 
 class Approximation(Predictor):
@@ -77,7 +79,7 @@ class Instances(Settings):
     """numbers of predictors m of the random instances"""
     budget_ratios: Different[Annotated[float, Field(ge=1)]]
     """budgets of the random instances over the sum of their cardinalities"""
-    cardinality_range: Pair[AtLeast2]
+    cardinality_range: Pair[Annotated[int, Field(ge=2, le=10**6)]]
     """smallest and largest cardinality of the random instances"""
     coefficient_range: Pair[Positive]
     """smallest and largest coefficient of the random instances"""
@@ -92,7 +94,7 @@ class AllocationProblems(Instances):
     """the categorical predictors"""
     coefficient_fit: CoefficientFit
     """how the coefficient a is fitted to tail(d) = a/d"""
-    budgets: Several[AtLeast1]
+    budgets: Annotated[tuple[AtLeast1, ...], Strict(False), Field(min_length=1)]
     """total embedding parameters B, in order"""
 
 

@@ -9,8 +9,13 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from embedalloc.study.settings.common import Settings
+from embedalloc.study.settings.errors import ConfigError
 
 S = TypeVar("S", bound=Settings)
+
+#: How deep settings may be nested, how many there may be, and how much of one a message shows.
+MAX_DEPTH, MAX_VALUES, MAX_SHOWN = 20, 100_000, 120
+MAX_PROBLEMS = 30
 
 #: What must be, by pydantic's kind of error; its limits stand in braces.
 _ALLOWED = {
@@ -34,17 +39,12 @@ _ALLOWED = {
 }
 
 
-class ConfigError(ValueError):
-    """The configuration holds values that are not allowed; the message lists all of them."""
-
-
 def check(kind: type[S], values: Any, place: str = "") -> S:
     """Return values as settings of a kind, or raise a `ConfigError` that lists all mistakes.
 
     The place stands before every key in the messages.
     """
-    if problems := list(_odd_keys(values, place)):
-        raise refusal(problems)
+    check_shape(values, place)
     try:
         return kind.model_validate(values)
     except ValidationError as error:
@@ -59,26 +59,64 @@ def _schema(kind: type[Settings]) -> dict[str, Any]:
 
 
 def refusal(problems: Iterable[str]) -> ConfigError:
-    """Return the error that lists problems."""
-    return ConfigError("the configuration is not valid:\n  " + "\n  ".join(problems))
+    """Return the error that lists problems, of very many the first."""
+    listed = list(problems)
+    if len(listed) > MAX_PROBLEMS:
+        listed[MAX_PROBLEMS:] = [f"and {len(listed) - MAX_PROBLEMS:,} more of the kind"]
+    return ConfigError("the configuration is not valid:\n  " + "\n  ".join(listed))
 
 
-def _odd_keys(value: Any, place: str) -> Iterator[str]:
+def check_shape(values: Any, place: str = "") -> None:
+    """Refuse what no settings look like: keys that are no text, or far too much of anything.
+
+    Aliases of YAML make a short text that holds itself, or stands for more than memory can.
+    """
+    left = iter(range(MAX_VALUES))
+    if problems := list(_odd_keys(values, place, (), left)):
+        raise refusal(problems)
+
+
+def _odd_keys(value: Any, place: str, path: tuple[Any, ...], left: Iterator[int]) -> Iterator[str]:
     """Yield keys that are no text, which YAML allows and no description can name."""
+    top = _joined(place, path[:2]) or "the configuration"
+    if len(path) > MAX_DEPTH:
+        raise refusal(
+            [f"{top}: nested more than {MAX_DEPTH} deep; an alias may name its own block"]
+        )
+    if next(left, None) is None:
+        raise refusal([f"{top}: more than {MAX_VALUES:,} values in all; look for repeated aliases"])
     if isinstance(value, Mapping):
         for key, child in value.items():
             if not isinstance(key, str):
-                yield f"{place or 'the configuration'}: the key {key!r} must be a text"
-            yield from _odd_keys(child, _joined(place, [key]))
-    elif isinstance(value, list):
+                where = _joined(place, path) or "the configuration"
+                yield f"{where}: the key {show(key)} must be a text"
+            yield from _odd_keys(child, place, (*path, key), left)
+    elif isinstance(value, (list, tuple)):
         for index, child in enumerate(value):
-            yield from _odd_keys(child, _joined(place, [index]))
+            yield from _odd_keys(child, place, (*path, index), left)
+
+
+def show(value: Any) -> str:
+    """Return a value as a file would spell it, cut where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return _cut(text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN // 2]} … {text[-10:]}"
 
 
 def _joined(place: str, path: Sequence[Any]) -> str:
     """Return a place and the keys below it, as in exp3.budgets[0]."""
     for step in path:
-        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
+        if isinstance(step, int):
+            place += f"[{step}]"
+        else:
+            name = step if isinstance(step, str) and step.isprintable() else show(step)
+            place += f".{_cut(name)}" if place else _cut(name)
     return place
 
 
@@ -98,16 +136,16 @@ def _explain(error: ErrorDetails, schema: dict[str, Any], place: str) -> str:
         return f"{parent}: {last!r} is a required property"
     if error["type"] == "extra_forbidden":
         known = sorted(_described(schema, above)[0]["properties"])
-        near = get_close_matches(str(last), known, n=1)
+        near = get_close_matches(str(last)[:MAX_SHOWN], known, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        return f"{parent}: unknown key {last!r}; {hint}allowed are {', '.join(known)}"
+        return f"{parent}: unknown key {show(last)}; {hint}allowed are {', '.join(known)}"
     node, sentence = _described(schema, path)
     if error["type"] == "literal_error":
         allowed = f"must be one of {', '.join(map(str, node['enum']))}"
     else:
-        allowed = _ALLOWED[error["type"]].format(**error.get("ctx", {}))
+        allowed = _ALLOWED.get(error["type"], "is not allowed").format(**error.get("ctx", {}))
     key = _joined(place, path) or "the configuration"
-    return f"{key}: {error['input']!r} {allowed} ({sentence})"
+    return f"{key}: {show(error['input'])} {allowed} ({sentence})"
 
 
 def _described(schema: dict[str, Any], path: Sequence[Any]) -> tuple[dict[str, Any], str]:

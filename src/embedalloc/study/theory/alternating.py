@@ -23,6 +23,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from embedalloc.arrays import Floats
+from embedalloc.study.settings.theory import MAX_CATEGORIES
 from embedalloc.study.theory.linear import (
     Loss,
     Parameters,
@@ -35,8 +36,6 @@ from embedalloc.study.theory.linear import (
     objective,
 )
 
-#: Both blocks use a dense matrix with one row per category of any predictor.
-MAX_CATEGORIES = 5000
 _NEWTON_STEPS = 100
 _HALVINGS = 40
 

@@ -10,6 +10,7 @@ from scipy.special import expit
 
 from embedalloc.streams import stream
 from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.settings.theory import Alternating
 from embedalloc.study.theory.alternating import fit_alternating, initial_parameters
 from embedalloc.study.theory.convex import global_optimality_residual
@@ -108,7 +109,13 @@ def draw_sample(settings: Alternating, loss: Loss, rng: np.random.Generator) -> 
         score = score + effect[codes[name]]
     if loss == "squared":
         return Sample(codes, covariates, score + rng.standard_normal(n))
-    return Sample(codes, covariates, (rng.uniform(size=n) < expit(score)).astype(np.float64))
+    target = (rng.uniform(size=n) < expit(score)).astype(np.float64)
+    if np.ptp(target) == 0:
+        raise ConfigError(
+            f"theory.alternating.observations: all {n} responses drawn are {target[0]:g}, and a "
+            "logistic fit needs both kinds; take more observations"
+        )
+    return Sample(codes, covariates, target)
 
 
 def draw_start(settings: Alternating, seed: int, number: int) -> Parameters:

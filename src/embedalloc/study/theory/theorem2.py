@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from embedalloc.arrays import Floats
 from embedalloc.streams import stream
 from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.settings.theory import Generalisation
 from embedalloc.study.theory.alternating import fit_alternating, initial_parameters
 from embedalloc.study.theory.linear import Parameters, Penalties, Sample
@@ -163,7 +164,10 @@ def measure_gap(
         accelerated=True,
     )
     if not fit.converged:
-        raise RuntimeError(f"no convergence for cardinalities {sizes}, dimension {dimension}")
+        raise ConfigError(
+            f"theory.generalisation: with noise {problem.noise:g} and penalty {penalty:g} the fit "
+            f"of cardinalities {list(sizes.values())} and dimension {dimension} does not converge"
+        )
     return find_gap(fit.parameters, problem)
 
 
@@ -226,7 +230,10 @@ def fit_gap_scaling(
         np.asarray(v, dtype=np.float64) for v in (gaps, categories, dimensions, observations)
     )
     if gap.min() <= 0:
-        raise ValueError(f"the smallest mean gap is {gap.min()}: more replications are needed")
+        raise ConfigError(
+            f"theory.generalisation: the smallest mean gap is {gap.min():.3g}, but its logarithm "
+            "is needed; take more replications, less noise or a smaller penalty"
+        )
     root = np.sqrt(k * d / n)
     constant = float(gap @ root / (root @ root))
     ratio = gap / root

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
+from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.workflow.tables import TableError
 
 #: Where the environment of a job says which process runs the workflow.
@@ -21,7 +22,8 @@ def job(log_path: str | Path) -> Iterator[None]:
     """Send what the work prints to the log and end it with the time it took.
 
     A file that cannot be trusted, or cannot be written, ends the job with one line that names
-    it; any other error keeps its traceback, in the log too. The work ends with the workflow.
+    it, and so do settings that turn out not to work; any other error keeps its traceback, in the
+    log too. The work ends with the workflow.
     """
     _end_with_workflow()
     try:
@@ -41,7 +43,7 @@ def _logged(path: Path) -> Iterator[None]:
         try:
             with redirect_stdout(log), redirect_stderr(log):
                 yield
-        except (TableError, OSError) as error:
+        except (TableError, ConfigError, OSError) as error:
             # Not only to the log, which may be on a full disk.
             print(f"error: {error}", file=sys.stderr)
             print(f"error: {error}", file=log)

@@ -10,12 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from embedalloc.study.settings.configuration import Configuration, read_configuration
-from embedalloc.study.settings.words import ConfigError
+from embedalloc.study.settings.errors import ConfigError
+from embedalloc.study.workflow.config_files import check_file, check_text
 from embedalloc.study.workflow.dependencies import PROJECT
 from embedalloc.study.workflow.job import WORKFLOW
 
 #: Kept open, and so locked, until the process ends in whichever way.
 _held: list[int] = []
+
+
+def check_sources(workflow: Any) -> None:
+    """Refuse texts of settings that Snakemake would take in another sense than their author.
+
+    These are the project's own file, and files and values given on the command line.
+    """
+    if not workflow.is_main_process:
+        return  # its jobs are given the same
+    for file in [Path(workflow.basedir, "config.yaml"), *workflow.configfiles]:
+        check_file(Path(os.path.relpath(file)))
+    for given in workflow.config_settings.config_args or ():
+        key, _, text = given.partition("=")
+        check_text(text, f"--config {key}")
 
 
 def prepare(workflow: Any, config: Mapping[str, Any]) -> Configuration:
