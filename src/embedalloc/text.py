@@ -1,4 +1,4 @@
-"""Text for terminals of 80 columns: tables, bars, paragraphs."""
+"""Text for terminals of 80 columns: tables, bars, paragraphs, and names that may hold anything."""
 
 import sys
 import textwrap
@@ -22,7 +22,7 @@ def text_table(
     Parameters
     ----------
     head, rows
-        The cells, as they are to be printed.
+        The cells; what does not print in them becomes visible marks.
     align
         One sign per column, `<` for left and `>` for right; by default the first column is left.
     gap
@@ -36,13 +36,31 @@ def text_table(
     item   1,682
     """
     signs = align or "<" + ">" * (len(head) - 1)
-    lines = [head, *rows]
+    lines = [[make_visible(cell) for cell in line] for line in (head, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         gap.join(
             f"{cell:{sign}{width}}" for cell, sign, width in zip(line, signs, widths, strict=True)
         ).rstrip()
         for line in lines
+    )
+
+
+def make_visible(text: str) -> str:
+    r"""Return text in which whatever does not print is a visible mark.
+
+    A name from a user's file may hold escape sequences that colour a terminal or rename its
+    window, line ends, or bytes that are no characters. Every such text is printed through this.
+
+    Examples
+    --------
+    >>> print(make_visible("\x1b[31mred"), make_visible("two\nlines"))
+    \x1b[31mred two\nlines
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
     )
 
 
@@ -54,7 +72,7 @@ def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
     >>> cut_name("postal code of the place of birth")
     'postal code of the plac…'
     """
-    name = " ".join(name.split())
+    name = make_visible(" ".join(name.split()))
     mark = "…" if _can_print("…") else "."
     return name if len(name) <= longest else name[: longest - 1] + mark
 
@@ -83,7 +101,7 @@ def bar(share: float, width: int) -> str:
 
 def _can_print(text: str) -> bool:
     try:
-        text.encode(sys.stdout.encoding or "utf-8")
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
         return False
     return True

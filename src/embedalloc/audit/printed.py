@@ -30,6 +30,7 @@ from embedalloc.audit.matrices import (
     find_best_explanations,
     find_matrices,
 )
+from embedalloc.input_file import read_content
 
 METRICS = ("accuracy", "precision", "recall", "f1", "mcc")
 ALIASES = {
@@ -43,6 +44,8 @@ ALIASES = {
     **{m: m for m in METRICS},
 }
 PAIRS_AT_ONCE = 100_000  # pairs (n, positives) searched together: bounds the memory
+#: Bytes of a file; a printed table is small.
+LARGEST_FILE = 10_000_000
 NOT_REPORTED = {"-", "\N{EN DASH}", "\N{EM DASH}"}
 
 
@@ -174,7 +177,8 @@ def read_metrics_table(path: str | Path) -> MetricsTable:
     other names are left out. A dash in a cell means "not reported".
     """
     try:
-        text = Path(path).read_bytes().decode("utf-8").removeprefix("\N{BYTE ORDER MARK}")
+        content = read_content(path, most=LARGEST_FILE)
+        text = content.decode("utf-8").removeprefix("\N{BYTE ORDER MARK}")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         lines = [(reader.line_num, [cell.strip() for cell in line]) for line in reader if line]
     except UnicodeDecodeError as error:

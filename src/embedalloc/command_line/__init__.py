@@ -4,12 +4,19 @@ One module per command. A command's module is imported when the command is calle
 quick ones do not wait for the imports of the heavy ones.
 """
 
+import errno
 import importlib
-from collections.abc import Mapping
+import io
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import click
 
 from embedalloc import __version__
+from embedalloc.text import make_visible
 
 
 class InputError(click.ClickException):
@@ -18,7 +25,7 @@ class InputError(click.ClickException):
     exit_code = 2
 
     def __init__(self, message: str) -> None:
-        super().__init__(" ".join(message.split()))
+        super().__init__(make_visible(" ".join(message.split())))
 
 
 #: Each command (a module of this package with a command of the same name) in one line.
@@ -34,6 +41,18 @@ COMMANDS: Mapping[str, str] = {
 class _LazyGroup(click.Group):
     """Commands by name; the module of one is imported when that one is needed."""
 
+    def main(self, *args: Any, **words: Any) -> Any:
+        _prepare_output()
+        return super().main(*args, **words)
+
+    def make_context(self, *args: Any, **words: Any) -> click.Context:
+        with _in_plain_words():
+            return super().make_context(*args, **words)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _in_plain_words():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
@@ -48,6 +67,35 @@ class _LazyGroup(click.Group):
         """List the commands from `COMMANDS`, without importing any of them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+def _prepare_output() -> None:
+    """Print what the terminal has no sign for as an escape, and let closed output be nothing."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the caller; it stays open until the program ends
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def _in_plain_words() -> Iterator[None]:
+    """Let no escape sequence through in click's own errors, and tell in a line of a full disk."""
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise  # the help, which has lines
+    except click.UsageError as error:
+        raise click.UsageError(make_visible(error.format_message()), error.ctx) from None
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise  # the reader has seen enough; click ends without a word
+        with suppress(OSError):  # or Python tries once more at its end, with a traceback
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise InputError(
+            f"{error.filename or 'standard output'}: {error.strerror or error}"
+        ) from None
 
 
 _COMPLETION = """\b

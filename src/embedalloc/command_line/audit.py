@@ -10,6 +10,7 @@ import click
 from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
 from embedalloc.audit.printed import ConfusionMatrix, MetricsTable
 from embedalloc.command_line import InputError
+from embedalloc.text import make_visible
 
 
 @click.command()
@@ -63,7 +64,7 @@ def _write_text(result: Audit, printed: MetricsTable) -> str:
     if not result.solutions:
         lines.append("give --n for the best matrices of one size; do the rows share a test set?")
     if printed.ignored:
-        lines.append(f"columns left out: {', '.join(printed.ignored)}")
+        lines.append(f"columns left out: {', '.join(map(make_visible, printed.ignored))}")
     return "\n".join(lines)
 
 

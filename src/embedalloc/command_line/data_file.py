@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 import pandas as pd
-import pyarrow
 from numpy.typing import NDArray
 
 from embedalloc.checks import list_names
@@ -20,13 +19,19 @@ from embedalloc.command_line.options import (
     count_parameters,
     list_budget_options,
 )
+from embedalloc.data.numerals import read_numbers
+from embedalloc.data.reading import read_file
 from embedalloc.data.rules import data_rule
 from embedalloc.data.table import DataError, is_categorical
+from embedalloc.text import make_visible
 
 #: Parameters where neither --budget nor --bytes is given.
 DEFAULT_BUDGET = "4096"
 #: Options that say what `read_data_file` makes of the columns.
-COLUMN_OPTIONS = ("target", "categorical", "numeric", "ignore", "fixed")
+COLUMN_OPTIONS = (
+    *("target", "categorical", "numeric", "ignore", "fixed"),
+    *("separator", "encoding", "missing"),
+)
 #: A column with fewer rows may have all its values different without being an identifier.
 FEWEST_ROWS_OF_AN_IDENTIFIER = 20
 
@@ -56,6 +61,13 @@ def data_options(command: Command) -> Command:
             "--numeric", help="Column of numbers that the file holds as text; may be repeated."
         ),
         repeatable("--ignore", help="Column to leave out; may be repeated."),
+        repeatable(
+            "--missing",
+            metavar="WORD",
+            help="Word for a missing value, beside the empty cell; may be repeated.",
+        ),
+        click.option("--separator", metavar="SIGN", help="Between cells.  [default: guessed]"),
+        click.option("--encoding", help="Of the text.  [default: UTF-8, or else guessed]"),
         repeatable(
             "--fixed", metavar="NAME=DIM", help="Settled dimension of a field; may be repeated."
         ),
@@ -119,13 +131,16 @@ def read_data_file(
     numeric: Sequence[str],
     ignore: Sequence[str],
     fixed: Sequence[str],
+    separator: str | None = None,
+    encoding: str | None = None,
+    missing: Sequence[str] = (),
 ) -> DataFile:
-    """Read a CSV or parquet file and decide which columns are categorical.
+    """Read a file and decide which columns are categorical.
 
     Parameters
     ----------
-    path
-        Parquet if it is named .parquet or .pq, otherwise text with commas and a header.
+    path, separator, encoding, missing
+        As in `embedalloc.data.reading.read_file`.
     target
         The column to predict.
     categorical, numeric
@@ -135,9 +150,9 @@ def read_data_file(
     fixed
         Settled dimensions, as NAME=DIM.
     """
-    frame = _read_frame(path)
-    if not len(frame):
-        raise DataError("no rows")
+    frame, notes = read_file(path, separator=separator, encoding=encoding, missing=missing)
+    for note in notes:
+        click.echo(f"{make_visible(str(path))}: {note}", err=True)
     for option, names in (
         ("--target", [target]),
         ("--categorical", categorical),
@@ -148,10 +163,20 @@ def read_data_file(
             if name not in frame.columns:
                 known = list_names(frame.columns, most=8)
                 raise DataError(f"{option}: no column {name!r}; there are {known}")
+            if name == target and option != "--target":
+                raise DataError(
+                    f"{option}: {name!r} is the target; --task says whether it is a number"
+                )
+    both = [name for name in categorical if name in numeric]
+    if both:
+        raise DataError(f"--categorical and --numeric both name {both[0]!r}: choose one")
     goal = _check_target(frame[target], target)
     frame = frame.drop(columns=[target, *ignore])
-    for name in frame.columns.intersection(list(numeric)):
-        frame[name] = _read_as_numbers(frame[name], name)
+    for name in frame.columns.difference(list(categorical)):
+        if name in numeric:
+            frame[name] = _read_as_numbers(frame[name], name)
+        else:
+            frame[name] = _read_text(frame[name])
     fields = [
         name
         for name in frame.columns
@@ -173,6 +198,14 @@ def read_data_file(
     return DataFile(frame, goal, fields, _parse_fixed(fixed, fields))
 
 
+def _read_text(column: pd.Series) -> pd.Series:
+    """Return a column of text as numbers where all of it are numbers."""
+    if not isinstance(column.dtype, pd.StringDtype):
+        return column
+    found = read_numbers(column)
+    return column if found is None else found.values
+
+
 def _parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     """Return settled dimensions from NAME=DIM."""
     settled = {}
@@ -184,33 +217,6 @@ def _parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
             raise InputError(f"--fixed: {name!r} is not a categorical column")
         settled[name] = int(dimension)
     return settled
-
-
-def _read_frame(path: Path) -> pd.DataFrame:
-    parquet = path.suffix.lower() in (".parquet", ".pq")
-    try:
-        if parquet:
-            frame = pd.read_parquet(path)
-            names = list(frame.columns)
-        else:
-            # Read apart: pandas gives a name that is there twice another one the second time.
-            names = pd.read_csv(path, header=None, nrows=1, dtype=str).iloc[0].tolist()
-            frame = pd.read_csv(path, skipinitialspace=True)
-    except pd.errors.EmptyDataError:
-        raise DataError("the file is empty") from None
-    except OSError as error:
-        raise DataError(error.strerror or error) from None
-    except UnicodeDecodeError:
-        raise DataError("not UTF-8 text; convert it first") from None
-    except (pd.errors.ParserError, pyarrow.ArrowException, ValueError) as error:
-        kind = "a parquet file" if parquet else "a CSV file"
-        raise DataError(f"not {kind} ({error})") from None
-    for columns in (names, frame.columns):
-        stripped = pd.Index([str(name).strip() for name in columns])
-        if stripped.has_duplicates:
-            twice = stripped[stripped.duplicated()][0]
-            raise DataError(f"column {twice!r} is there twice; rename one")
-    return frame.set_axis(stripped, axis="columns")
 
 
 def _check_target(column: pd.Series, name: str) -> NDArray[Any]:
@@ -225,6 +231,7 @@ def _check_target(column: pd.Series, name: str) -> NDArray[Any]:
             f"target {name!r} is {str(column.iloc[0])!r} in all {len(column):,} rows; there is "
             "nothing to predict"
         )
+    column = _read_text(column)
     if not pd.api.types.is_numeric_dtype(column.dtype):
         return column.astype(object).to_numpy()
     if not np.isfinite(column.to_numpy(np.float64)).all():
@@ -233,6 +240,10 @@ def _check_target(column: pd.Series, name: str) -> NDArray[Any]:
 
 
 def _read_as_numbers(column: pd.Series, name: str) -> pd.Series:
+    """Return a column that the user calls numeric as numbers, codes with leading zeros too."""
+    found = _read_text(column)
+    if pd.api.types.is_numeric_dtype(found.dtype):
+        return found
     numbers = pd.to_numeric(column, errors="coerce")
     wrong = numbers.isna() & column.notna()
     if wrong.any():
@@ -246,6 +257,10 @@ def _read_as_numbers(column: pd.Series, name: str) -> pd.Series:
 
 def _refuse_identifier(column: pd.Series, name: str) -> None:
     present = int(column.notna().sum())
+    if any(isinstance(value, (list, dict, np.ndarray)) for value in column.dropna().head(100)):
+        raise DataError(
+            f"column {name!r} holds lists or records, not values; leave it out with --ignore {name}"
+        )
     if present >= FEWEST_ROWS_OF_AN_IDENTIFIER and column.nunique() == present:
         raise DataError(
             f"column {name!r} has another value in every row, an identifier from which nothing "

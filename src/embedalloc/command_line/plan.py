@@ -1,7 +1,9 @@
 """The command `embedalloc plan`: dimensions for the table in a file."""
 
 import json
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from embedalloc.command_line import InputError
 from embedalloc.command_line.data_file import DataFile, check_rule, data_options
 from embedalloc.command_line.options import refuse_two_outputs
 from embedalloc.data.estimator import EmbeddingAllocator
+from embedalloc.data.report import Report
 from embedalloc.exporters import EXPORTERS, export_text
 
 
@@ -38,10 +41,12 @@ def plan(
 ) -> None:
     """Choose an embedding dimension for every categorical field of DATA.
 
-    DATA is a CSV file with a header or a parquet file. Columns of text, categories or booleans
-    are categorical; other columns are numbers. Small networks are trained on the data (a sample
-    of it beyond 200,000 rows); the budget is never exceeded, and with --budget auto it is
-    selected too. The last lines say whether allocation matters for this table at all.
+    DATA is a table with a header: CSV, parquet, feather, JSON lines or Excel, compressed or not;
+    - is the standard input. Columns of text, categories or booleans are categorical; other columns
+    are numbers, also where text holds nothing else. Only the empty cell is a missing value.
+    Small networks are trained on the data (a sample of it beyond 200,000 rows); the budget is
+    never exceeded, and with --budget auto it is selected too. The last lines say whether
+    allocation matters for this table at all.
     """
     refuse_two_outputs(as_json, export)
     check_rule(rule)
@@ -57,17 +62,15 @@ def plan(
             progress=progress,
             **limits,
         ).fit(table.frame, table.target)
-    if plot is not None:
-        from embedalloc.data.figure import draw_report
-
-        draw_report(allocator.report_, plot)
     if export is not None:
         click.echo(export_text(allocator.allocation_, export))
     elif as_json:
         found = {"dimensions": allocator.dimensions_} | allocator.report_.to_dict()
-        click.echo(json.dumps(found, indent=2, allow_nan=False, ensure_ascii=False))
+        click.echo(json.dumps(found, indent=2, allow_nan=False))
     else:
         click.echo(str(allocator.report_))
+    if plot is not None:
+        _draw(allocator.report_, plot)
 
 
 def _check_plot(plot: Path | None) -> None:
@@ -78,6 +81,25 @@ def _check_plot(plot: Path | None) -> None:
         raise InputError(f"--plot: {plot} is neither .png nor .pdf")
     if not plot.parent.is_dir():
         raise InputError(f"--plot: {plot.parent} is not a folder")
+    if plot.exists() and not plot.is_file():
+        raise InputError(f"--plot: {plot} is there and is not a file")
+    if not os.access(plot.parent, os.W_OK):
+        raise InputError(f"--plot: {plot.parent} cannot be written to")
+
+
+def _draw(report: Report, plot: Path) -> None:
+    """Write the whole figure or none; by now the plan is printed, whatever happens here."""
+    from embedalloc.data.figure import draw_report
+
+    try:
+        with tempfile.TemporaryDirectory(dir=plot.parent, prefix=".plot") as folder:
+            draw_report(report, Path(folder) / plot.name)
+            os.replace(Path(folder) / plot.name, plot)
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise InputError(
+            f"--plot: {plot}: {reason or error}; there is no figure, but the plan is complete"
+        ) from None
 
 
 @contextmanager

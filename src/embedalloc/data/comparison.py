@@ -19,7 +19,14 @@ from embedalloc.data.case import DataCase, make_case, set_limits
 from embedalloc.data.decision import Decision
 from embedalloc.data.report import make_plain
 from embedalloc.data.rules import data_rule
-from embedalloc.data.table import FieldData, find_task, learn_encoding, sample_rows, split_rows
+from embedalloc.data.table import (
+    FieldData,
+    check_row_count,
+    find_task,
+    learn_encoding,
+    sample_rows,
+    split_rows,
+)
 from embedalloc.intervals import CONFIDENCE, nadeau_bengio_share, t_interval
 from embedalloc.problem import build_problem
 from embedalloc.text import cut_name, text_table
@@ -200,6 +207,7 @@ def compare_rules(
     done
         Called after each rule of each split.
     """
+    check_row_count(len(target))
     chosen = {name: data_rule(name) for name in dict.fromkeys(["equal", *rules])}
     kind = find_task(target, task)
     learn = partial(learn_encoding, categorical=categorical, task=kind, min_frequency=min_frequency)

@@ -27,8 +27,10 @@ from embedalloc.data.ordering import Rows
 from embedalloc.data.report import write_report
 from embedalloc.data.rules import DataRule, data_rule
 from embedalloc.data.table import (
+    FEWEST_ROWS,
     DataError,
     FieldData,
+    check_row_count,
     find_task,
     is_categorical,
     learn_encoding,
@@ -240,7 +242,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         if hasattr(X, "to_pandas"):
             X = X.to_pandas()
-        fewest = 2 if reset else 1
+        fewest = FEWEST_ROWS if reset else 1
         if not isinstance(X, pd.DataFrame):
             values = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_samples=fewest)
             validate_data(self, values, reset=reset, skip_check_array=True)
@@ -250,8 +252,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if len(twice):
             raise DataError(f"column {twice[0]!r} is there twice; names must differ")
         validate_data(self, X, reset=reset, skip_check_array=True)
-        if len(frame) < fewest:
-            raise DataError(f"{len(frame)} sample(s), while a minimum of {fewest} is required")
+        check_row_count(len(frame), fewest)
         return frame
 
     def _limits(self, cardinalities: Mapping[str, int]) -> Limits:

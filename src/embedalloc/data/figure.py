@@ -26,7 +26,8 @@ def draw_report(report: Report, path: Path) -> None:
     fields.reverse()  # the first field at the top
     places = range(len(fields))
     verdict = "may or may not matter" if report.verdict == "cannot tell" else report.verdict
-    with mpl.rc_context({"font.size": 9, "pdf.fonttype": 42}):
+    # A dollar sign in a column's name is a dollar sign, not the start of a formula.
+    with mpl.rc_context({"font.size": 9, "pdf.fonttype": 42, "text.parse_math": False}):
         figure = Figure(figsize=(6.3, 1.3 + 0.24 * len(fields)), layout="constrained")
         left, right = figure.subplots(1, 2, sharey=True)
         for axes in (left, right):

@@ -12,7 +12,7 @@ from embedalloc.data.decision import Decision
 from embedalloc.data.screening import DropPath
 from embedalloc.data.table import FieldData, TaskKind
 from embedalloc.result import Allocation
-from embedalloc.text import COLUMNS, bar, cut_name, text_table
+from embedalloc.text import COLUMNS, bar, cut_name, make_visible, text_table
 
 Verdict = Literal["matters", "does not matter", "cannot tell"]
 
@@ -173,7 +173,8 @@ class Report:
             lines.append(f"trained on a sample of {self.rows_used:,} of {self.rows:,} rows")
         if self.saturated:
             lines += textwrap.wrap(
-                f"at full rank (d ≥ N − 1): {', '.join(self.saturated)}", COLUMNS
+                f"at full rank (d ≥ N − 1): {', '.join(map(make_visible, self.saturated))}",
+                COLUMNS,
             )
         if self.spectrum_ratio is not None:
             news = "nothing new" if self.spectrum_is_initialisation else "something new"

@@ -24,12 +24,20 @@ TaskKind = Literal["binary", "multiclass", "regression"]
 UNSEEN = 0
 #: A numeric target with more distinct values than this is a quantity, not a class.
 MOST_NUMERIC_CLASSES = 20
+#: With fewer rows there is nothing to validate on.
+FEWEST_ROWS = 10
 #: Standardised numbers beyond this, up or down, are set to it.
 LARGEST_INPUT = 1e6
 
 
 class DataError(ValueError):
     """Data that no allocation can be made for."""
+
+
+def check_row_count(rows: int, fewest: int = FEWEST_ROWS) -> None:
+    """Refuse a table that is too small, by default to train and to validate on."""
+    if rows < fewest:
+        raise DataError(f"{rows} sample(s), while a minimum of {fewest} rows is required")
 
 
 @dataclass(frozen=True)
@@ -59,8 +67,8 @@ class PredictionTask:
     def encode(self, target: NDArray[Any]) -> NDArray[Any]:
         """Return the target as a network needs it: 0 and 1, class numbers, or standardised."""
         if self.kind == "regression":
-            values = (np.asarray(target, dtype=np.float64) - self.centre) / self.scale
-            return values.astype(np.float32)
+            values = np.asarray(target, dtype=np.float64)
+            return _standardise(values, self.centre, self.scale).astype(np.float32)
         codes = pd.Index(self.classes).get_indexer(pd.Index(target))
         if (codes < 0).any():
             unknown = np.asarray(target)[codes < 0][0]
@@ -138,9 +146,9 @@ def find_task(target: NDArray[Any], wanted: str = "auto") -> PredictionTask:
         if not is_number and target.dtype.kind != "b":
             raise DataError(f"target: {str(values[0])!r} is not a number, so this is no regression")
         ordered = np.sort(target.astype(np.float64))  # sums must not depend on the rows' order
-        return PredictionTask(
-            "regression", centre=float(ordered.mean()), scale=float(ordered.std())
-        )
+        centre, scale = _measure_spread(ordered)
+        smallest = float(np.nextafter(0, 1))  # for values that are hardly more than this apart
+        return PredictionTask("regression", centre=centre, scale=scale or smallest)
     classes = tuple(sorted(values.tolist(), key=lambda value: (str(type(value)), value)))
     return PredictionTask("binary" if len(classes) == 2 else "multiclass", classes)
 
@@ -196,7 +204,7 @@ class TableEncoder:
         return FieldData(
             {name: levels.cardinality for name, levels in self.fields.items()},
             {name: levels.encode(frame[name]) for name, levels in self.fields.items()},
-            _standardise(frame, self.numeric),
+            _standardise_columns(frame, self.numeric),
             np.zeros(len(frame), np.float32) if target is None else self.task.encode(target),
             self.task,
         )
@@ -316,19 +324,40 @@ def _measure_scale(values: Floats) -> tuple[float, float, float]:
     present = np.sort(values[~np.isnan(values)])
     if not present.size:
         return 0.0, 0.0, 1.0
-    median = float(np.median(present))
+    # The mean of the middle two; their sum could be infinite.
+    low, high = present[(present.size - 1) // 2], present[present.size // 2]
+    median = float(low if low == high else low / 2 + high / 2)
     filled = np.sort(np.append(present, np.full(len(values) - len(present), median)))
-    deviation = float(filled.std())
-    return median, float(filled.mean()), deviation if deviation > 0 else 1.0
+    mean, deviation = _measure_spread(filled)
+    return median, mean, deviation if deviation > 0 else 1.0
 
 
-def _standardise(
+def _measure_spread(values: Floats) -> tuple[float, float]:
+    """Return mean and standard deviation, of numbers near the ends of floating point too.
+
+    Sums and squares are taken of the numbers over a power of two near the largest of them, which
+    changes no bit where they do neither overflow nor underflow.
+    """
+    _, exponent = np.frexp(np.abs(values).max())
+    scaled = np.ldexp(values, -exponent)
+    mean, deviation = np.ldexp([scaled.mean(), scaled.std()], exponent).tolist()
+    return mean, deviation
+
+
+def _standardise(values: Floats, mean: float, deviation: float) -> Floats:
+    """Return distances from the mean in standard deviations; of new rows they may be infinite."""
+    half = 0.5 if deviation > 1 else 1.0  # of large numbers, so that no difference overflows
+    with np.errstate(over="ignore"):
+        return (values * half - mean * half) / (deviation * half)
+
+
+def _standardise_columns(
     frame: pd.DataFrame, numeric: Mapping[str, tuple[float, float, float]]
 ) -> NDArray[np.float32]:
     numbers = np.empty((len(frame), len(numeric)), dtype=np.float32)
     for position, (name, (median, mean, deviation)) in enumerate(numeric.items()):
         values = _read_numbers(frame[name], name)
-        centred = np.where(np.isnan(values), median, values) - mean
+        distances = _standardise(np.where(np.isnan(values), median, values), mean, deviation)
         # New rows may lie anywhere; what a network reads must stay finite.
-        numbers[:, position] = np.clip(centred / deviation, -LARGEST_INPUT, LARGEST_INPUT)
+        numbers[:, position] = np.clip(distances, -LARGEST_INPUT, LARGEST_INPUT)
     return numbers

@@ -1,0 +1,76 @@
+"""Numbers as people write them in text: 5452.66, $5,452.66, 12.3 %, 1.234,5."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+#: Words that mean "no number" in a column of numbers.
+NO_NUMBER = ("NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
+
+_SIGN = r"[+-]?\s*"
+_MONEY = r"[$€£¥]?\s*"
+_UNIT = r"\s*[%$€£¥]?"
+#: A number as programs write it. Digits after a leading zero make a code, not a number.
+_PLAIN = r"(0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+"
+
+
+class _Style(NamedTuple):
+    """How numbers are written: a pattern, the sign of thousands and that of decimals."""
+
+    digits: str
+    thousands: str
+    decimal: str
+
+
+#: The first style that fits every value of a column is taken.
+_STYLES: Mapping[str, _Style] = {
+    "": _Style(_PLAIN, "", "."),
+    "with commas for thousands": _Style(
+        rf"[1-9][0-9]{{0,2}}(,[0-9]{{3}})+(\.[0-9]+)?|{_PLAIN}", ",", "."
+    ),
+    "with a decimal comma": _Style(
+        r"([1-9][0-9]{0,2}(\.[0-9]{3})+|0|[1-9][0-9]*)(,[0-9]+)?", ".", ","
+    ),
+}
+
+
+class Numbers(NamedTuple):
+    """A column of text as numbers, how they were written, and the words that were no numbers."""
+
+    values: pd.Series
+    style: str
+    words: tuple[str, ...]
+
+
+def read_numbers(column: pd.Series) -> Numbers | None:
+    """Return a column of text as numbers of one unit, or None if one of its values is none.
+
+    Words such as NA count as missing in a column whose other values are all numbers.
+    """
+    texts = pa.array(column, pa.string(), from_pandas=True)
+    distinct = pc.unique(texts.drop_null())
+    words = [word for word in NO_NUMBER if word in set(distinct.to_pylist())]
+    if words:
+        distinct = distinct.filter(pc.invert(pc.is_in(distinct, pa.array(words, pa.string()))))
+    units = pc.unique(pc.replace_substring_regex(distinct, r"[^%$€£¥]", ""))
+    if len(units) != 1:  # nothing at all, or per cent beside dollars
+        return None
+    for style, (digits, thousands, decimal) in _STYLES.items():
+        pattern = rf"^{_SIGN}{_MONEY}({digits})([eE][+-]?[0-9]+)?{_UNIT}$"
+        if not pc.all(pc.match_substring_regex(distinct, pattern)).as_py():
+            continue
+        plain = pc.replace_substring_regex(texts, r"[$€£¥%+\s]", "")
+        if thousands:
+            plain = pc.replace_substring(plain, thousands, "")
+        if decimal != ".":
+            plain = pc.replace_substring(plain, decimal, ".")
+        if words:
+            lost = pc.is_in(texts, pa.array(words, pa.string()))
+            plain = pc.if_else(lost, pa.scalar(None, pa.string()), plain)
+        values = plain.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+        return Numbers(pd.Series(values, index=column.index), style, tuple(words))
+    return None
