@@ -128,6 +128,24 @@ def test_numbers_are_imputed_and_standardised():
     np.testing.assert_allclose(numbers[:, 1], (filled - 2) / filled.std(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("exponent", [-1020, -500, 500, 1000])
+def test_the_unit_of_a_number_does_not_matter(exponent):
+    """Near the ends of floating point too: a power of two changes no standardised number."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=50) + 3.0
+    far = np.ldexp(values, exponent)
+    task, far_task = find_task(values), find_task(far)
+    expected = ((values - values.mean()) / values.std()).astype(np.float32)
+    np.testing.assert_allclose(task.encode(values), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(far_task.encode(far), task.encode(values))
+    numbers = [
+        encode(pd.DataFrame({"a": ["p", "q"] * 25, "x": each}), [0, 1] * 25, ["a"])[1].numbers
+        for each in (values, far)
+    ]
+    np.testing.assert_allclose(np.sort(numbers[0][:, 0]), np.sort(expected), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(np.sort(numbers[0], axis=0), np.sort(numbers[1], axis=0))
+
+
 def test_text_among_numbers_is_named():
     frame = pd.DataFrame({"a": list("xy"), "b": ["1", "two"]})
     with pytest.raises(DataError, match="column 'b': holds values that are not numbers"):
