@@ -15,11 +15,8 @@ CORES ?= $(shell nproc 2>/dev/null || echo 1)
 BIN := .venv/bin
 READY := .venv/ready
 
-# A bar in a terminal, plain lines elsewhere.
-BAR := $(shell test -t 1 && echo --logger rich)
-
 paper: $(READY)
-	$(BIN)/snakemake --cores $(CORES) $(BAR)
+	$(BIN)/snakemake --cores $(CORES)
 
 verify: $(READY)
 	$(BIN)/python -m tests.verify
@@ -42,7 +39,7 @@ lint: $(READY)
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
-	$(BIN)/python -m tests.lint_workflow
+	$(BIN)/snakemake --lint
 
 clean:
 	rm -rf results figures

@@ -11,11 +11,12 @@ from snakemake.utils import min_version
 
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.workflow.dependencies import code_of, in_project
+from embedalloc.study.workflow.progress import show_progress
 from embedalloc.study.workflow.start import check_sources, prepare
 from embedalloc.study.workflow.tables import digest_of
 
-min_version("9.0")
-
+min_version("9.19")  # the first that reads profile.yaml
+show_progress(workflow)
 try:
     check_sources(workflow)
 except ConfigError as error:
@@ -29,6 +30,9 @@ try:
     SETTINGS = prepare(workflow, config)
 except ConfigError as error:
     raise WorkflowError(str(error))
+
+# For jobs that need the machine for themselves. None are given to `--report`, `--dag` and the like.
+ALL_CORES = workflow.resource_settings.cores or 1
 
 # Every figure by name, in the paper's order.
 with open(in_project("workflow/report/figures.yaml"), encoding="utf-8") as listed:

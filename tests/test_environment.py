@@ -1,5 +1,6 @@
 """One set of versions for pip and conda, and a lock that covers what the package asks for."""
 
+import re
 import tomllib
 
 import yaml
@@ -22,8 +23,7 @@ def locked():
 def test_conda_users_get_the_same_versions():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     (pip,) = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
-    assert pip[-1] == "-e ."
-    pins = [Requirement(line) for line in pip[:-1]]
+    pins = [Requirement(line) for line in pip]
     assert {
         canonicalize_name(pin.name): str(next(iter(pin.specifier)).version) for pin in pins
     } == locked()
@@ -37,6 +37,12 @@ def test_the_lock_satisfies_the_package():
         version = versions[canonicalize_name(requirement.name)]
         assert requirement.specifier.contains(Version(version)), requirement
     assert versions["torch"] == "2.13.0"
+
+
+def test_package_and_workflow_ask_for_the_same_snakemake():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = re.search(r'min_version\("([\d.]+)"\)', (ROOT / "Snakefile").read_text())
+    assert f"snakemake>={asked[1]}" in project["dependencies"]
 
 
 def test_citation_and_package_agree_on_the_version():

@@ -12,7 +12,8 @@ from typing import Any
 from tests.places import ROOT, SMOKE
 
 #: What a study consists of.
-STUDY = ("Snakefile", "config.yaml", "CITATION.cff", "workflow", "scripts", "src", "tests")
+FILES = ("Snakefile", "config.yaml", "environment.yml", "CITATION.cff")
+STUDY = (*FILES, "workflow", "scripts", "src", "tests")
 #: Rules that only name files to be made.
 TARGETS = ("all", "theory", "benchmarks", "multiverse")
 

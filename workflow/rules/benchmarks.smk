@@ -21,7 +21,9 @@ rule measure_benchmark:
         "results/logs/measure_benchmark/{work}.log",
     benchmark:
         "results/timings/measure_benchmark/{work}.tsv"
-    threads: workflow.cores
+    conda:
+        "../../environment.yml"
+    threads: ALL_CORES
     params:
         code=code_of("measure_benchmark"),
         cell=lambda wildcards: benchmark_cell(SETTINGS, wildcards.work),
@@ -40,6 +42,8 @@ rule tabulate_benchmarks:
     benchmark:
         "results/timings/tabulate_benchmarks.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("tabulate_benchmarks"),
     script:
@@ -58,6 +62,8 @@ rule plot_benchmarks:
     benchmark:
         "results/timings/plot_benchmarks.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_benchmarks"),
     script:

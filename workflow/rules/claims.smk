@@ -51,6 +51,8 @@ rule judge_claims:
     benchmark:
         "results/timings/judge_claims.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("judge_claims"),
         cell=SETTINGS.claims_cell().plain(),

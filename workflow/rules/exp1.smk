@@ -23,6 +23,8 @@ rule simulate_exp1:
         "results/logs/simulate_exp1/{design}_{part}.log",
     benchmark:
         "results/timings/simulate_exp1/{design}_{part}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_exp1"),
         cell=lambda wildcards: SETTINGS.exp1.cell(
@@ -49,6 +51,8 @@ rule plot_exp1_main:
     benchmark:
         "results/timings/plot_exp1_main.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp1_main"),
         cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
@@ -73,6 +77,8 @@ rule plot_exp1_gap:
     benchmark:
         "results/timings/plot_exp1_gap.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp1_gap"),
         cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),
@@ -98,6 +104,8 @@ rule plot_exp1_loglog:
     benchmark:
         "results/timings/plot_exp1_loglog.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp1_loglog"),
         cell=Exp1Designs.taken_from(SETTINGS.exp1).plain(),

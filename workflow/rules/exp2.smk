@@ -12,6 +12,8 @@ rule simulate_exp2:
         "results/logs/simulate_exp2/n{observations}_{part}.log",
     benchmark:
         "results/timings/simulate_exp2/n{observations}_{part}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_exp2"),
         cell=lambda wildcards: SETTINGS.exp2.cell(
@@ -44,6 +46,8 @@ rule plot_exp2_train_test:
     benchmark:
         "results/timings/plot_exp2_train_test.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp2_train_test"),
     script:
@@ -71,6 +75,8 @@ rule plot_exp2_decomposition:
     benchmark:
         "results/timings/plot_exp2_decomposition.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp2_decomposition"),
     script:
@@ -98,6 +104,8 @@ rule plot_exp2_optimal_dimension:
     benchmark:
         "results/timings/plot_exp2_optimal_dimension.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp2_optimal_dimension"),
     script:

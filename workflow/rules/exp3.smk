@@ -12,6 +12,8 @@ rule simulate_exp3:
         "results/logs/simulate_exp3/n{observations}_{part}.log",
     benchmark:
         "results/timings/simulate_exp3/n{observations}_{part}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_exp3"),
         cell=lambda wildcards: SETTINGS.exp3.cell(
@@ -44,6 +46,8 @@ rule plot_exp3_performance:
     benchmark:
         "results/timings/plot_exp3_performance.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp3_performance"),
         budgets=SETTINGS.exp3.budgets,
@@ -73,6 +77,8 @@ rule plot_exp3_performance_samplesize:
     benchmark:
         "results/timings/plot_exp3_performance_samplesize.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp3_performance_samplesize"),
         budget=SETTINGS.exp3.curve_budget,
@@ -102,6 +108,8 @@ rule plot_exp3_allocations:
     benchmark:
         "results/timings/plot_exp3_allocations.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp3_allocations"),
         budgets=SETTINGS.exp3.budgets,

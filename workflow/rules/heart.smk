@@ -22,6 +22,8 @@ rule prepare_heart:
     benchmark:
         "results/timings/prepare_heart.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("prepare_heart"),
         settings={
@@ -40,6 +42,8 @@ rule compile_heart:
     benchmark:
         "results/timings/compile_heart.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("compile_heart"),
     script:
@@ -59,6 +63,8 @@ rule train_heart:
         "results/logs/train_heart/{block}.log",
     benchmark:
         "results/timings/train_heart/{block}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("train_heart"),
         cell=lambda wildcards: SETTINGS.heart.cell(
@@ -79,6 +85,8 @@ rule select_heart:
         "results/logs/select_heart/{block}.log",
     benchmark:
         "results/timings/select_heart/{block}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("select_heart"),
         cell=lambda wildcards: SETTINGS.heart.folds_cell(
@@ -101,6 +109,8 @@ rule score_heart:
         "results/logs/score_heart.log",
     benchmark:
         "results/timings/score_heart.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("score_heart"),
         seed=SETTINGS.seed,
@@ -121,9 +131,9 @@ rule time_heart:
         "results/logs/time_heart.log",
     benchmark:
         "results/timings/time_heart.tsv"
-    # All cores, so that no other job of the workflow runs beside the clock; `snakemake --report`
-    # is called without any.
-    threads: workflow.resource_settings.cores or 1
+    conda:
+        "../../environment.yml"
+    threads: ALL_CORES
     params:
         code=code_of("time_heart"),
         cell=SETTINGS.heart.cell(SETTINGS.seed, SETTINGS.heart.blocks[0]).plain(),
@@ -161,6 +171,8 @@ rule tabulate_heart:
     benchmark:
         "results/timings/tabulate_heart.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("tabulate_heart"),
         seed=SETTINGS.seed,
@@ -187,6 +199,8 @@ rule audit_table1:
     benchmark:
         "results/timings/audit_table1.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("audit_table1"),
         largest_test_set=SETTINGS.audit.largest_test_set,
@@ -212,6 +226,8 @@ rule plot_final_allocation:
     benchmark:
         "results/timings/plot_final_allocation.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_final_allocation"),
     script:
@@ -235,6 +251,8 @@ rule plot_heart_budget:
     benchmark:
         "results/timings/plot_heart_budget.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_heart_budget"),
     script:
@@ -258,6 +276,8 @@ rule plot_heart_metrics:
     benchmark:
         "results/timings/plot_heart_metrics.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_heart_metrics"),
     script:
@@ -281,6 +301,8 @@ rule plot_heart_pilot:
     benchmark:
         "results/timings/plot_heart_pilot.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_heart_pilot"),
     script:

@@ -39,6 +39,8 @@ rule simulate_multiverse:
         "results/timings/simulate_multiverse/{experiment}_{part}.tsv"
     wildcard_constraints:
         experiment="exp[123]",
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_multiverse"),
         cell=lambda wildcards: multiverse_cell(
@@ -61,6 +63,8 @@ rule train_multiverse:
         "results/logs/train_multiverse/{part}.log",
     benchmark:
         "results/timings/train_multiverse/{part}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("train_multiverse"),
         cell=lambda wildcards: multiverse_cell(
@@ -78,6 +82,8 @@ rule simulate_exp3_regret:
         "results/logs/simulate_exp3_regret/n{observations}.log",
     benchmark:
         "results/timings/simulate_exp3_regret/n{observations}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_exp3_regret"),
         cell=lambda wildcards: SETTINGS.exp3.cell(
@@ -100,6 +106,8 @@ rule simulate_multiverse_regret:
         "results/logs/simulate_multiverse_regret/{part}.log",
     benchmark:
         "results/timings/simulate_multiverse_regret/{part}.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_multiverse_regret"),
         cell=lambda wildcards: regret_cell(
@@ -128,6 +136,8 @@ rule judge_multiverse:
     benchmark:
         "results/timings/judge_multiverse.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("judge_multiverse"),
         seed=SETTINGS.seed,
@@ -154,6 +164,8 @@ rule plot_multiverse_curves:
     benchmark:
         "results/timings/plot_multiverse_curves.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_multiverse_curves"),
     script:
@@ -177,6 +189,8 @@ rule plot_multiverse_choices:
     benchmark:
         "results/timings/plot_multiverse_choices.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_multiverse_choices"),
     script:
@@ -201,6 +215,8 @@ rule tabulate_exp3_regret:
     benchmark:
         "results/timings/tabulate_exp3_regret.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("tabulate_exp3_regret"),
         budget_observations=SETTINGS.exp3.budget_observations,
@@ -226,6 +242,8 @@ rule plot_exp3_regret:
     benchmark:
         "results/timings/plot_exp3_regret.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_exp3_regret"),
         budget_observations=SETTINGS.exp3.budget_observations,
@@ -262,6 +280,8 @@ rule write_multiverse:
     benchmark:
         "results/timings/write_multiverse.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         **ABOUT_THE_RUN,
         code=code_of("write_multiverse"),

@@ -75,6 +75,8 @@ rule write_report:
     benchmark:
         "results/timings/write_report.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         **ABOUT_THE_RUN,
         code=code_of("write_report"),

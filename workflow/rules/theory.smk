@@ -26,6 +26,8 @@ rule simulate_theory_approximation:
         "results/logs/simulate_theory_approximation.log",
     benchmark:
         "results/timings/simulate_theory_approximation.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_theory_approximation"),
         cell=Cell(settings=SETTINGS.theory.approximation, seed=SETTINGS.seed).plain(),
@@ -50,6 +52,8 @@ rule plot_theory_approximation:
     benchmark:
         "results/timings/plot_theory_approximation.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_theory_approximation"),
     script:
@@ -65,6 +69,8 @@ rule simulate_theory_alternating:
         "results/logs/simulate_theory_alternating.log",
     benchmark:
         "results/timings/simulate_theory_alternating.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_theory_alternating"),
         cell=Cell(settings=SETTINGS.theory.alternating, seed=SETTINGS.seed).plain(),
@@ -90,6 +96,8 @@ rule plot_theory_alternating:
     benchmark:
         "results/timings/plot_theory_alternating.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_theory_alternating"),
         tolerance=SETTINGS.theory.alternating.tolerance,
@@ -106,6 +114,8 @@ rule simulate_theory_generalisation:
         "results/logs/simulate_theory_generalisation.log",
     benchmark:
         "results/timings/simulate_theory_generalisation.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_theory_generalisation"),
         cell=Cell(settings=SETTINGS.theory.generalisation, seed=SETTINGS.seed).plain(),
@@ -131,6 +141,8 @@ rule plot_theory_generalisation:
     benchmark:
         "results/timings/plot_theory_generalisation.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_theory_generalisation"),
     script:
@@ -146,6 +158,8 @@ rule simulate_theory_allocation:
         "results/logs/simulate_theory_allocation.log",
     benchmark:
         "results/timings/simulate_theory_allocation.tsv"
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("simulate_theory_allocation"),
         cell=SETTINGS.allocation_cell().plain(),
@@ -171,6 +185,8 @@ rule plot_theory_allocation:
     benchmark:
         "results/timings/plot_theory_allocation.tsv"
     localrule: True
+    conda:
+        "../../environment.yml"
     params:
         code=code_of("plot_theory_allocation"),
         predictors=[each.plain() for each in SETTINGS.exp3.predictors],

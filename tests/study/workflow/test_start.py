@@ -9,7 +9,7 @@ import pytest
 
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.settings.exp1 import Exp1Designs
-from embedalloc.study.workflow.start import check_folder, use_own_code
+from embedalloc.study.workflow.start import check_folder, read_values, use_own_code
 from tests.places import ROOT
 
 RUN = """
@@ -109,3 +109,21 @@ def test_designs_stand_in_the_order_of_the_paper():
     for names in (laws, reversed(laws)):
         block = {"designs": {name: laws[name] for name in names}}
         assert list(Exp1Designs.model_validate(block).designs) == ordered
+
+
+def test_values_of_the_command_line_are_read_like_those_of_a_file():
+    """Snakemake leaves what stands in a block as text."""
+    given = {"exp3": {"replications": "100", "budgets": ["300", "400"], "spectral_mass": "squared"}}
+    given |= {"heart": {"flag": "true", "tables": [{"size": "3"}], "odd": "[1"}, "seed": 7}
+    config = {"exp3": {"noise": 0.9} | given["exp3"], "heart": dict(given["heart"]), "seed": 7}
+    read_values(config, given)
+    assert config == {
+        "exp3": {
+            "noise": 0.9,
+            "replications": 100,
+            "budgets": [300, 400],
+            "spectral_mass": "squared",
+        },
+        "heart": {"flag": True, "tables": [{"size": 3}], "odd": "[1"},
+        "seed": 7,
+    }

@@ -4,10 +4,12 @@ import fcntl
 import os
 import platform
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from embedalloc.study.settings.configuration import Configuration, read_configuration
 from embedalloc.study.settings.errors import ConfigError
@@ -33,12 +35,13 @@ def check_sources(workflow: Any) -> None:
         check_text(text, f"--config {key}")
 
 
-def prepare(workflow: Any, config: Mapping[str, Any]) -> Configuration:
+def prepare(workflow: Any, config: MutableMapping[str, Any]) -> Configuration:
     """Check the configuration and the folders, set what all runs share, return the settings.
 
     Raises a `ConfigError` that says what to change.
     """
     use_own_code(Path(workflow.basedir))
+    read_values(config, workflow.config_settings.config)
     settings = read_configuration(config)
     for folder in ("results", "figures"):
         check_folder(Path(folder))
@@ -58,6 +61,26 @@ def use_own_code(project: Path) -> None:
     ours = [str(PROJECT / "src"), str(PROJECT)]  # the latter for tests.benchmarks
     others = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(ours + others))
+
+
+def read_values(config: MutableMapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Read what `--config` gave as a file's: Snakemake leaves values inside blocks as text."""
+    for key, value in given.items():
+        if isinstance(value, Mapping) and isinstance(config[key], MutableMapping):
+            read_values(config[key], value)
+        else:
+            config[key] = read_value(value)
+
+
+def read_value(given: Any) -> Any:
+    """Return what a YAML file would mean by a text, also by those in lists and blocks."""
+    if isinstance(given, Mapping):
+        return {key: read_value(value) for key, value in given.items()}
+    if isinstance(given, list):
+        return [read_value(value) for value in given]
+    with suppress(yaml.YAMLError):
+        return yaml.safe_load(given) if isinstance(given, str) else given
+    return given
 
 
 def check_folder(folder: Path) -> None:
