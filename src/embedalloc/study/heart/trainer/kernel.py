@@ -14,13 +14,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from numba import njit
+from numba import config, njit
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats, Ints
+from embedalloc.study.heart.trainer.cache import cache_beside
 
 Bytes = NDArray[np.uint8]
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: What was compiled, to be loaded under its check.
+CACHE = cache_beside(__file__)
+# Numba looks there when a function is decorated; its types do not know its settings.
+config.CACHE_DIR = str(CACHE.code)  # type: ignore[attr-defined]
 
 ADAM_BETA_1, ADAM_BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 

@@ -13,6 +13,7 @@ call and cached on disk.
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats, Ints
 from embedalloc.study.heart.trainer.kernel import (
+    CACHE,
     Bytes,
     Data,
     Layers,
@@ -194,6 +196,7 @@ def train(
         settings.patience,
         int(settings.watch == "error"),
     )
+    compile_kernel()
     best, best_epoch, epochs_run = fit(
         current,
         _sizes(shape),
@@ -212,28 +215,23 @@ def train(
     return TrainedNetwork(shape, final, best_epoch, epochs_run, *history.T.copy())
 
 
+@cache
 def compile_kernel() -> None:
-    """Train tiny networks of both kinds, which compiles the kernel and caches it on disk."""
+    """Load the kernel from disk, or compile it and keep it there; once, before it is first used."""
     rng = np.random.default_rng(0)
     rows = Rows(rng.integers(0, 3, (40, 1)), rng.normal(size=(40, 1)), np.arange(40) % 2)
-    settings = Training(
-        dropout=0.25,
-        learning_rate=1e-3,
-        weight_decay=0.0,
-        batch=32,
-        epochs=1,
-        patience=1,
-        watch="logloss",
-        restore_best=True,
-    )
-    for dimensions in ((2,), None):
-        shape = NetworkShape((3,), dimensions, 1)
-        schedule = draw_schedule(rng, 40, 1, shape.hidden, settings.dropout)
-        predict(train(shape, draw_weights(shape, rng), schedule, rows, rows, settings), rows)
+    shape = NetworkShape((3,), (2,), 1)
+    weights, schedule = draw_weights(shape, rng), draw_schedule(rng, 40, 1, shape.hidden, 0.25)
+    sizes, data = _sizes(shape), _data(shape, rows)
+    masks, steps = (schedule.kept_first, schedule.kept_second), Steps(1e-3, 0.0, 1.0, 32, 1, 0)
+    with CACHE.checked():
+        fit(weights, sizes, data, data, schedule.orders, masks, steps, np.empty((1, 2)))
+        logits_of(weights, sizes, data)
 
 
 def predict(trained: TrainedNetwork, rows: Rows) -> Floats:
     """Return the probability of label 1 for each row, without dropout."""
+    compile_kernel()
     logits = logits_of(trained.weights, _sizes(trained.shape), _data(trained.shape, rows))
     with np.errstate(over="ignore"):  # exp may overflow to inf, whose reciprocal is rightly 0
         return 1.0 / (1.0 + np.exp(-logits))
