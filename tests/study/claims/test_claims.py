@@ -499,7 +499,7 @@ def test_theory_findings_on_tables_with_a_known_answer():
     )  # fmt: skip
     estimates = {claim: readings["as stated"].estimate for claim, readings in found.items()}
     assert estimates == {
-        "prop1-rotation": 2e-16,
+        "prop1-rotation": 0.0,
         "prop2-bound": 0.8,
         "theorem1-descent": pytest.approx(0.5 / 2.5),
         "theorem1-stationary": 0.5,

@@ -16,6 +16,8 @@ Means = Mapping[Any, Floats]
 #: By cell, one row per replication and one column per point of the curve.
 Samples = Mapping[Any, Floats]
 Statistic = Callable[[Means], Floats]
+#: Numbers below it are rounding errors, other ones on every kind of processor.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,16 @@ def share_of_falls(curve: Floats) -> Floats:
 def worst(of: Callable[[Floats], Floats], pick: Callable[..., Floats] = np.min) -> Statistic:
     """Return the statistic: the smallest (or `pick`) over the cells of a function of each."""
     return lambda means: np.asarray(pick(np.stack([of(m) for m in means.values()]), axis=0))
+
+
+def without_rounding(value: float) -> float:
+    """Return a number, or 0 where it is a rounding error."""
+    return 0.0 if abs(value) < ROUNDING else value
+
+
+def at_most(value: float) -> str:
+    """Return 'at most' and a number, or the size of a rounding error that it stays below."""
+    return f"at most {max(value, ROUNDING):.1e}"
 
 
 def list_values(values: Mapping[Any, Any], format_spec: str = "") -> str:

@@ -11,10 +11,12 @@ from embedalloc.study.claims.finding import (
     Finding,
     Findings,
     Means,
+    at_most,
     curves_by_cell,
     list_values,
     mean_curves,
     undecidable,
+    without_rounding,
 )
 
 
@@ -41,9 +43,9 @@ def theory_findings(
         Source of the intervals.
     """
     change = float(runs["rotation_change"].max())
-    rotated = f"{len(runs)} fitted models rotated; largest change {change:.1e}"
+    rotated = f"{len(runs)} fitted models rotated; they change by {at_most(change)}"
     found = {
-        "prop1-rotation": Finding(change, rotated),
+        "prop1-rotation": Finding(without_rounding(change), rotated),
         "prop2-bound": _bound(approximation),
         "theorem1-descent": _descent(paths),
         "theorem1-stationary": _stationary(runs),
@@ -70,7 +72,10 @@ def _descent(paths: pd.DataFrame) -> Finding:
     steps = paths.sort_values("round").groupby(["loss", "scheme", "start"])["objective"]
     rises = (steps.diff() / paths["objective"].abs()).dropna()
     largest = max(float(rises.max()), 0.0)
-    return Finding(largest, f"{len(rises):,} rounds; largest relative rise {largest:.1e}")
+    return Finding(
+        without_rounding(largest),
+        f"{len(rises):,} rounds; the objective rises by {at_most(largest)}, relatively",
+    )
 
 
 def _stationary(runs: pd.DataFrame) -> Finding:
@@ -127,7 +132,7 @@ def _closed_form(budgets: pd.DataFrame, cardinalities: Sequence[int]) -> Finding
     excess = np.abs((a / d).sum(axis=1) / least - 1)
     overspent = (d @ np.asarray(cardinalities) / budget - 1).max()
     return Finding(
-        float(max(excess.max(), overspent)),
-        f"{len(least)} budgets: excess at most {excess.max():.1e}, "
-        f"overspending at most {max(overspent, 0.0):.1e}, relatively",
+        without_rounding(float(max(excess.max(), overspent))),
+        f"{len(least)} budgets: excess {at_most(excess.max())}, "
+        f"overspending {at_most(overspent)}, relatively",
     )
