@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.verify import numbers
+from tests.workflow.hostile import hostile_environment
 from tests.workflow.runner import complete, copy_study
 
 
@@ -15,14 +16,22 @@ class FinishedRun:
 
     project: Path
     numbers: dict[str, str]
+    #: Where the guard of `hostile_environment` keeps its notes.
+    guard: Path
 
 
 @pytest.fixture(scope="session")
 def finished_run(tmp_path_factory):
-    """The project copied into an empty folder and run there on two cores."""
-    project = copy_study(tmp_path_factory.mktemp("project"))
-    complete(project, project=project)
-    return FinishedRun(project, numbers(project))
+    """The project copied into an empty folder and run there on two cores, among hostile settings.
+
+    The other ways of `tests.verify` run without them and must come to the same numbers.
+    """
+    project, guard = (
+        copy_study(tmp_path_factory.mktemp("project")),
+        tmp_path_factory.mktemp("guard"),
+    )
+    complete(project, project=project, environment=hostile_environment(guard))
+    return FinishedRun(project, numbers(project), guard)
 
 
 #: Folders whose tests start workflows, a cluster's daemons or benchmarks.

@@ -1,11 +1,5 @@
 """Killed runs and damaged places: the same command again, or one clear line."""
 
-import os
-import shutil
-import subprocess
-
-import pytest
-
 from tests.interruption import torture
 from tests.workflow.runner import run
 
@@ -28,37 +22,16 @@ def test_a_figure_folder_that_is_a_file_stops_before_the_first_job(tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-@pytest.fixture
-def mounted(tmp_path):
-    """Give small file systems of their own, where the machine allows it."""
-    places = []
-
-    def mount(options):
-        place = tmp_path / f"mount{len(places)}"
-        place.mkdir()
-        call = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(place)]
-        if shutil.which("mount") is None or subprocess.run(call, check=False).returncode != 0:
-            pytest.skip("no file system can be mounted here; test_files.py covers the errors")
-        places.append(place)
-        return place
-
-    yield mount
-    for place in places:
-        subprocess.run(["umount", str(place)], check=True)
-
-
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount file systems")
-def test_a_read_only_results_folder_stops_before_the_first_job(tmp_path, mounted):
+def test_a_read_only_results_folder_stops_before_the_first_job(tmp_path, small_disk):
     (tmp_path / "run").mkdir()
-    (tmp_path / "run/results").symlink_to(mounted("ro,size=1m"))
+    (tmp_path / "run/results").symlink_to(small_disk("ro,size=1m"))
     output = failed(tmp_path / "run", "results/audit.parquet")
     assert "results: the folder is read-only; make it writable or run elsewhere" in output
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount file systems")
-def test_a_full_disk_ends_in_one_line_without_a_damaged_file(tmp_path, mounted):
+def test_a_full_disk_ends_in_one_line_without_a_damaged_file(tmp_path, small_disk):
     """The results folder has room for the log, but not for the table."""
-    disk = mounted("size=12k")
+    disk = small_disk("size=12k")
     (tmp_path / "run").mkdir()
     (tmp_path / "run/results").symlink_to(disk)
     output = failed(tmp_path / "run", "results/heart/patients.parquet")

@@ -147,15 +147,6 @@ def edit_everywhere(project):
             edit(project)
 
 
-@pytest.fixture
-def clone(finished, tmp_path):
-    """A fresh clone of the project with copied results and records, all files new."""
-    project = copy_study(tmp_path / "clone", finished)
-    for name in ("results", "figures", ".snakemake"):
-        shutil.copytree(finished / name, project / name, copy_function=shutil.copy)
-    return project
-
-
 def test_words_layout_and_place_rerun_nothing(clone, tmp_path):
     assert planned(clone, project=clone) == {}
     moved = clone.rename(tmp_path / "moved")

@@ -12,8 +12,8 @@ from pathlib import Path
 import matplotlib.font_manager
 import pytest
 
-from embedalloc.study.workflow.files import whole_file
-from embedalloc.study.workflow.job import WORKFLOW, job
+from embedalloc.study.workflow.files import whole_file, write_text
+from embedalloc.study.workflow.job import STARTED, WORKFLOW, job
 from embedalloc.study.workflow.style import new_figure, save_figure
 from embedalloc.study.workflow.tables import TableError
 
@@ -27,7 +27,17 @@ def test_a_file_appears_complete_and_alone(tmp_path):
         partial.write_text("whole")
     assert [path.name for path in target.parent.iterdir()] == ["page.md"]
     assert target.read_text() == "whole"
-    assert target.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
+def test_who_may_read_a_file_is_up_to_the_umask(tmp_path, umask):
+    target, before = tmp_path / "page.md", os.umask(umask)
+    try:
+        for text in ("new", "replaced"):
+            write_text(target, text)
+            assert target.stat().st_mode & 0o777 == 0o666 & ~umask
+    finally:
+        os.umask(before)
 
 
 def test_leftovers_of_killed_writes_go_with_the_next_write(tmp_path):
@@ -59,10 +69,10 @@ def test_a_folder_that_is_none_is_named(tmp_path, prepare, reason):
 
 
 def test_a_read_only_place_is_named(tmp_path, monkeypatch):
-    def refuse(**options):
+    def refuse(*given, **options):
         raise OSError(errno.EROFS, "Read-only file system", "/place/.part-xyz")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    monkeypatch.setattr(Path, "touch", refuse)
     with (
         pytest.raises(OSError, match=r"cannot be written \(Read-only file system\): '.*x\.pdf'"),
         whole_file(tmp_path / "x.pdf"),
@@ -106,7 +116,7 @@ def test_a_full_disk_leaves_one_line_and_no_damaged_file(tmp_path, what, name):
     assert done.stderr.startswith("error: ")
     assert f"cannot be written (File too large): '{name}" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
-    assert (tmp_path / "log/limited.log").read_text() == done.stderr
+    assert (tmp_path / "log/limited.log").read_text() == f"{STARTED}\n{done.stderr}"
 
 
 def test_a_missing_font_is_named_and_nothing_is_drawn(tmp_path, monkeypatch):
@@ -133,7 +143,7 @@ def test_a_known_error_ends_a_job_with_one_line(tmp_path, capsys, error):
         work()
     assert caught.value.code == 1
     assert capsys.readouterr().err == f"error: {error}\n"
-    assert log.read_text() == f"working\nerror: {error}\n"
+    assert log.read_text() == f"{STARTED}\nworking\nerror: {error}\n"
 
 
 def test_a_log_that_cannot_be_written_ends_a_job_with_one_line(tmp_path, capsys):
@@ -141,6 +151,29 @@ def test_a_log_that_cannot_be_written_ends_a_job_with_one_line(tmp_path, capsys)
     with pytest.raises(SystemExit), job(tmp_path / "logs/x.log"):
         raise AssertionError("no work without a log")
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("death", "last"),
+    [
+        ("raise ZeroDivisionError('no way')", "ZeroDivisionError: no way"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("os.kill(os.getpid(), signal.SIGSEGV)", "Fatal Python error: Segmentation fault"),
+        ("os.kill(os.getpid(), signal.SIGABRT)", "Fatal Python error: Aborted"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", STARTED),
+        ("os.kill(os.getpid(), signal.SIGKILL)", STARTED),
+        ("os._exit(3)", STARTED),
+    ],
+)
+def test_a_log_says_how_the_job_ended(tmp_path, death, last):
+    script = f"import os, signal\nfrom {job.__module__} import job\nwith job('x.log'):\n    {death}"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode != 0
+    log = (tmp_path / "x.log").read_text()
+    assert log.startswith(STARTED)
+    assert last in log
 
 
 ORPHAN = """
@@ -181,6 +214,37 @@ def test_a_job_whose_workflow_ended_while_it_started_does_no_work(tmp_path, monk
     monkeypatch.setenv(WORKFLOW, str(workflow.pid))
     with pytest.raises(SystemExit, match="has ended"), job(tmp_path / "x.log"):
         raise AssertionError("no work without a workflow")
+
+
+LATE = """
+import os, subprocess, sys
+os.environ["EMBEDALLOC_WORKFLOW"] = str(os.getpid())
+subprocess.Popen([sys.executable, "-c", '''
+import os, sys
+workflow = os.getppid()
+print("begun", flush=True)
+while os.getppid() == workflow:
+    pass
+from embedalloc.study.workflow.job import job
+with job("job.log"):
+    print("at work")
+'''])
+sys.stdin.read()
+"""
+
+
+def test_a_job_does_nothing_if_its_workflow_was_killed_before_it_could_look(tmp_path):
+    """The killed workflow stays in the table of processes, for nobody waits for it."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(
+        [sys.executable, "-c", LATE], cwd=tmp_path, text=True, **pipes
+    ) as workflow:
+        assert workflow.stdout.readline() == "begun\n"
+        os.kill(workflow.pid, signal.SIGKILL)
+        # Until the job has ended too, which holds the other end of the pipe.
+        assert workflow.stderr.read() == "error: the workflow that started this job has ended\n"
+        assert workflow.stdout.read() == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 def alive(process: int) -> bool:

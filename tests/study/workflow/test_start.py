@@ -9,12 +9,14 @@ import pytest
 
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.settings.exp1 import Exp1Designs
+from embedalloc.study.workflow.environment import forget_steering
 from embedalloc.study.workflow.start import check_folder, read_values, use_own_code
 from tests.places import ROOT
 
 RUN = """
 import sys, time
 from pathlib import Path
+from embedalloc.study.workflow.environment import forget_steering
 from embedalloc.study.workflow.start import forget_stale_locks
 forget_stale_locks(Path(".snakemake"))
 locks = Path(".snakemake/locks")
@@ -92,6 +94,25 @@ def test_jobs_get_the_code_of_this_project_first(monkeypatch):
     monkeypatch.delenv("PYTHONPATH")
     use_own_code(ROOT)
     assert os.environ["PYTHONPATH"] == f"{ROOT}/src:{ROOT}"
+
+
+def test_what_steers_libraries_is_forgotten_and_places_and_kernels_stay():
+    kept = {
+        "HOME": "/home/a",
+        "PATH": "/bin",
+        "PYTHONPATH": "/somewhere",
+        "MPLCONFIGDIR": "/cache",
+        "OPENBLAS_CORETYPE": "Haswell",
+        "NPY_DISABLE_CPU_FEATURES": "X86_V3",
+    }
+    steering = (
+        *("NUMBA_DISABLE_JIT", "NUMBA_CACHE_DIR", "NUMBA_OPT", "OMP_NUM_THREADS", "MKL_CBWR"),
+        *("PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONINSPECT", "MPLBACKEND", "MATPLOTLIBRC"),
+        *("OPENBLAS_NUM_THREADS", "TORCH_LOGS", "NPY_RELAXED_STRIDES_DEBUG"),
+    )
+    environment = kept | dict.fromkeys(steering, "1")
+    forget_steering(environment)
+    assert environment == kept
 
 
 def test_the_code_of_another_clone_is_refused(tmp_path):

@@ -2,7 +2,7 @@
 
 import glob
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,16 +26,14 @@ def whole_file(target: str | Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         for leftover in target.parent.glob(f"{glob.escape(prefix)}*"):
             leftover.unlink(missing_ok=True)
-        handle, name = tempfile.mkstemp(prefix=prefix, suffix=target.suffix, dir=target.parent)
+        partial = target.with_name(f"{prefix}{secrets.token_hex(4)}{target.suffix}")
+        partial.touch(exist_ok=False)  # who may read it is up to the user's umask
     except OSError as error:
         raise _named(error, target) from None
-    os.close(handle)
-    partial = Path(name)
     try:
         yield partial
         with partial.open("rb") as written:
             os.fsync(written.fileno())
-        partial.chmod(0o644)
         partial.replace(target)
     except OSError as error:
         raise _named(error, target) from None

@@ -1,12 +1,14 @@
 """What every workflow script does around its work: a log, and errors in plain words."""
 
 import ctypes
+import faulthandler
 import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 from embedalloc.study.settings.errors import ConfigError
@@ -15,6 +17,8 @@ from embedalloc.study.workflow.tables import TableError
 #: Where the environment of a job says which process runs the workflow.
 WORKFLOW = "EMBEDALLOC_WORKFLOW"
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
+#: How every log begins: a process that is killed cannot say so itself.
+STARTED = "started (if nothing follows, the job was killed, perhaps for lack of memory)"
 
 
 @contextmanager
@@ -23,7 +27,7 @@ def job(log_path: str | Path) -> Iterator[None]:
 
     A file that cannot be trusted, or cannot be written, ends the job with one line that names
     it, and so do settings that turn out not to work; any other error keeps its traceback, in the
-    log too. The work ends with the workflow.
+    log too, and so does a crash. The work ends with the workflow.
     """
     _end_with_workflow()
     try:
@@ -40,6 +44,8 @@ def _logged(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     started, started_cpu = time.perf_counter(), time.process_time()
     with path.open("w", encoding="utf-8") as log:
+        print(STARTED, file=log, flush=True)
+        faulthandler.enable(log)
         try:
             with redirect_stdout(log), redirect_stderr(log):
                 yield
@@ -48,6 +54,11 @@ def _logged(path: Path) -> Iterator[None]:
             print(f"error: {error}", file=sys.stderr)
             print(f"error: {error}", file=log)
             raise SystemExit(1) from None
+        except BaseException:
+            traceback.print_exc(file=log)
+            raise
+        finally:
+            faulthandler.disable()
         seconds, cpu = time.perf_counter() - started, time.process_time() - started_cpu
         print(f"done in {seconds:.1f} s, {cpu:.2f} s of CPU time", file=log)
 
@@ -56,10 +67,22 @@ def _end_with_workflow() -> None:
     """End this process when the one that started it ends, in whichever way (on Linux).
 
     A workflow that was killed leaves its jobs behind; they must not write beside those that the
-    next run starts. Snakemake starts a job from a thread that waits for it.
+    next run starts. Snakemake starts a job from a thread that waits for it. A job whose workflow
+    was killed before this call is nobody's descendant any more and ends here: nothing was written.
     """
     if sys.platform != "linux":
         return
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if not Path("/proc", os.environ.get(WORKFLOW, "self")).exists():
+    workflow = os.environ.get(WORKFLOW)
+    if workflow is not None and int(workflow) not in _ancestors():
         raise SystemExit("error: the workflow that started this job has ended")
+
+
+def _ancestors() -> Iterator[int]:
+    """Yield the parent of this process, the parent's parent, and so on."""
+    process = os.getppid()
+    with suppress(OSError):  # one that has just ended has no ancestors
+        while process:
+            yield process
+            status = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+            process = int(status.rpartition(")")[2].split()[1])

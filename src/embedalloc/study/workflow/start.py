@@ -4,6 +4,7 @@ import fcntl
 import os
 import platform
 import shutil
+import tempfile
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,10 +16,13 @@ from embedalloc.study.settings.configuration import Configuration, read_configur
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.workflow.config_files import check_file, check_text
 from embedalloc.study.workflow.dependencies import PROJECT
+from embedalloc.study.workflow.environment import forget_steering
 from embedalloc.study.workflow.job import WORKFLOW
 
 #: Kept open, and so locked, until the process ends in whichever way.
 _held: list[int] = []
+#: Bytes that must be left where Snakemake writes.
+ROOM = 1_000_000
 
 
 def check_sources(workflow: Any) -> None:
@@ -40,11 +44,13 @@ def prepare(workflow: Any, config: MutableMapping[str, Any]) -> Configuration:
 
     Raises a `ConfigError` that says what to change.
     """
+    forget_steering()
     use_own_code(Path(workflow.basedir))
     read_values(config, workflow.config_settings.config)
     settings = read_configuration(config)
     for folder in ("results", "figures"):
         check_folder(Path(folder))
+    check_room()
     os.environ[WORKFLOW] = str(os.getpid())
     if workflow.is_main_process:
         forget_stale_locks(Path(".snakemake"))
@@ -92,6 +98,23 @@ def check_folder(folder: Path) -> None:
             )
     elif os.path.lexists(folder):
         raise ConfigError(f"{folder}: a file where a folder is needed; move it away")
+
+
+def check_room() -> None:
+    """Refuse to start where Snakemake itself could not write: here, or its temporary files."""
+    ways_out = {os.getcwd(): "make room or run elsewhere: snakemake --directory /a/folder ..."}
+    named = {os.environ[name]: name for name in ("TMPDIR", "TMP") if name in os.environ}
+    for folder, name in ({tempfile.gettempdir(): "TMPDIR"} | named).items():
+        if os.path.isdir(folder):
+            ways_out[folder] = f"make room or name another folder: {name}=/a/folder snakemake ..."
+    for folder, way_out in ways_out.items():
+        try:
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(bytes(ROOM))
+        except OSError as error:
+            raise ConfigError(
+                f"{folder}: cannot be written ({error.strerror}); {way_out}"
+            ) from None
 
 
 def forget_stale_locks(state: Path) -> None:
