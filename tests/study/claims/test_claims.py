@@ -9,7 +9,7 @@ from embedalloc.study.claims.exp1 import exp1_findings
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
 from embedalloc.study.claims.finding import Bootstrap, Finding
-from embedalloc.study.claims.heart import advantages, data_findings, heart_findings
+from embedalloc.study.claims.heart import RIVALS, advantages, data_findings, heart_findings
 from embedalloc.study.claims.ledger import (
     Condition,
     LedgerError,
@@ -21,6 +21,7 @@ from embedalloc.study.claims.ledger import (
 )
 from embedalloc.study.claims.theory import theory_findings
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, count_verdicts
+from embedalloc.study.heart.patients import CATEGORICAL
 from embedalloc.study.heart.table1 import METRICS, MODELS
 from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.settings.exp1 import Exp1Designs
@@ -406,8 +407,8 @@ def heart_inputs(differences):
         ]
     )
     coefficients = pd.DataFrame(
-        {"split": [0, 1, 2] * 2, "predictor": ["sex"] * 3 + ["cp"] * 3,
-         "before": [1.0, 2.0, 3.0] * 2, "after": [1.0, 2.0, 3.0, 3.0, 2.0, 1.0]}
+        {"split": [0, 1, 2] * 9, "predictor": np.repeat(CATEGORICAL, 3),
+         "before": [1.0, 2.0, 3.0] * 9, "after": [1.0, 2.0, 3.0] * 8 + [3.0, 2.0, 1.0]}
     )  # fmt: skip
     losses = pd.DataFrame({"split": [0, 0, 0, 1], "network": ["proposed"] * 3 + ["one_hot"]})
     return {
@@ -448,14 +449,24 @@ def test_heart_findings_on_a_table_with_a_known_answer():
     assert found["heart-pilot-informs"]["as stated"].estimate == pytest.approx(-1.0)
 
 
+def audited(positives=170):
+    """An audit of two test sets; in the smaller one two matrices explain a row."""
+    models = ["proposed", *RIVALS["one_try"]]
+    rows = [(276, 153, model, 1, "mcc printed 0.620" if k == 0 else "") for k, model in
+            enumerate([*models, models[1]])]  # fmt: skip
+    rows += [(307, positives, model, 1, "") for model in models]
+    frame = pd.DataFrame(rows, columns=["n", "positives", "model", "tp", "cells"])
+    return frame.assign(fp=0, fn=0, tn=0, unexplained=(frame["cells"] != "").astype(int))
+
+
+def test_the_smallest_test_set_need_not_have_the_fewest_positives():
+    found = data_findings(audited(positives=100), patients=920)["data-table-consistent"]
+    assert found["as stated"].estimate == 1.0
+    assert "smallest test set 276 with 153" in found["as stated"].evidence
+
+
 def test_data_findings_read_the_audit():
-    audit = pd.DataFrame(
-        {"n": [276, 276, 276, 307], "positives": [153, 153, 153, 170],
-         "model": ["a", "b", "b", "a"], "tp": [1, 2, 3, 4], "fp": 0, "fn": 0, "tn": 0,
-         "unexplained": [1, 0, 1, 1],
-         "cells": ["mcc printed 0.620", "", "f1 printed 0.1", "mcc printed 0.620"]}
-    )  # fmt: skip
-    found = data_findings(audit, patients=920)
+    found = data_findings(audited(), patients=920)
     assert found["data-cited-file"]["rows"].estimate == 1.0  # 307 is 30 % of 1,025, rounded down
     assert found["data-cited-file"]["distinct"].estimate == 0.0
     assert found["data-table-consistent"]["as stated"].estimate == 1.0
@@ -464,8 +475,9 @@ def test_data_findings_read_the_audit():
 
 def test_theory_findings_on_tables_with_a_known_answer():
     closed = [
-        {"budget": budget, "solution": "closed_form", "predictor": j + 1, "coefficient": a,
-         "dimension": budget * np.sqrt(a / n) / (np.sqrt(4 * 10) + np.sqrt(1 * 90))}
+        {"budget": budget, "solution": solution, "predictor": j + 1, "coefficient": a,
+         "dimension": factor * budget * np.sqrt(a / n) / (np.sqrt(4 * 10) + np.sqrt(1 * 90))}
+        for solution, factor in (("closed_form", 1), ("projection", 0.9), ("optimum", 0.9))
         for budget in (100, 200)
         for j, (a, n) in enumerate([(4.0, 10), (1.0, 90)])
     ]  # fmt: skip
@@ -474,24 +486,25 @@ def test_theory_findings_on_tables_with_a_known_answer():
             {"balance": ["balanced", "imbalanced"], "exact": [0.1, 0.8], "bound": [1.0, 1.0]}
         ),
         paths=pd.DataFrame(
-            {"loss": "squared", "scheme": "plain", "start": [0, 0, 0], "round": [0, 2, 1],
-             "objective": [3.0, 2.5, 2.0]}
+            {"loss": ["squared"] * 3 + ["logistic"], "scheme": ["plain"] * 3 + ["accelerated"],
+             "start": 0, "round": [0, 2, 1, 0], "objective": [3.0, 2.5, 2.0, 1.0]}
         ),
         runs=pd.DataFrame(
-            {"loss": "squared", "scheme": ["plain", "plain", "plain", "accelerated"],
+            {"loss": ["squared", "squared", "logistic", "squared"],
+             "scheme": ["plain", "plain", "plain", "accelerated"],
              "start": [0, 1, 2, 1], "rounds": 5, "converged": [False, True, False, False],
              "gradient_norm": 1e-9, "rotation_change": [1e-16, 2e-16, 0, 0]}
         ),
         gaps=pd.DataFrame(
             [
-                {"loss": "bounded", "cardinality": 5, "observations": 100, "dimension": d,
+                {"loss": loss, "cardinality": 5, "observations": 100, "dimension": d,
                  "replication": replication, "gap": 0.1 * np.sqrt(d)}
-                for d in (1, 2, 4) for replication in range(4)
+                for d in (1, 2, 4) for replication in range(4) for loss in ("bounded", "squared")
             ]
         ),
         scaling=pd.DataFrame(
-            {"loss": ["bounded"], "envelope": [0.2], "looseness": [40.0],
-             "categories_exponent": [1.0], "size_exponent": [-1.0]}
+            {"loss": ["squared", "bounded"], "envelope": [0.3, 0.2], "looseness": 40.0,
+             "categories_exponent": 1.0, "size_exponent": -1.0}
         ),
         budgets=pd.DataFrame(closed),
         cardinalities=[10, 90],

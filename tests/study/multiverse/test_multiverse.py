@@ -530,6 +530,20 @@ def test_shares_and_overturning_changes_by_hand():
     assert describe_overturns(again) == expected
 
 
+def test_settings_in_which_a_claim_cannot_be_tested_count_in_no_share():
+    common = [("default", 0, 0, {}, "holds"), ("default", 0, 1, {}, "holds"),
+              ("single", 0, 0, {"rank": "10"}, "holds")]  # fmt: skip
+    draws = [("draw", i, 0, {"rank": "10"}, outcome)
+             for i, outcome in enumerate(["holds", "not testable"])]  # fmt: skip
+    spaces = {"exp2": SPACES["exp2"]}
+    some = count_shares(outcome_table([*common, *draws]), spaces, CLAIMS)
+    none = count_shares(outcome_table([*common, draws[1]]), spaces, CLAIMS)
+    for table in (some, none):
+        SHARES.check(table, "shares")
+    assert (some["draws"][0], some["share"][0], none["draws"][0]) == (1, 1.0, 0)
+    assert print_shares(none)[none["claim"][0]] == "not testable in any setting"
+
+
 def test_pairs_come_before_draws_and_long_lists_are_cut():
     pairs = [
         ("pair", i, 0, {"rank": "10", "scale": str(i)}, "fails" if i else "holds")

@@ -7,12 +7,14 @@ import pandas as pd
 
 from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import (
+    NOTHING,
     Bootstrap,
     Finding,
     Findings,
     Means,
     Samples,
     curves_by_cell,
+    every_dimension,
     list_values,
     mean_curves,
     share_of_falls,
@@ -39,16 +41,16 @@ def exp1_findings(
     bootstrap
         Source of the intervals.
     """
+    designs, dimensions = sorted(settings.designs), every_dimension(profiles)
     curves = {
-        column: curves_by_cell(profiles, "design", column)
+        column: curves_by_cell(profiles, "design", column, cells=designs, dimensions=dimensions)
         for column in (*_ERRORS.values(), *_PREDICTIONS.values(), "empirical_tail")
     }
     tail = curves["empirical_tail"]
     gaps = {reading: _pair(tail, curves[column]) for reading, column in _ERRORS.items()}
     exponential = [name for name, law in settings.designs.items() if law.decay == "exponential"]
-    r_squared: Samples = {
-        design: rows[["r_squared"]].to_numpy() for design, rows in fits.groupby("design")
-    }
+    fitted = {design: rows[["r_squared"]].to_numpy() for design, rows in fits.groupby("design")}
+    r_squared: Samples = {design: fitted.get(design, NOTHING) for design in designs}
     return {
         "exp1-error-falls": {
             reading: _falls(curves[column], bootstrap) for reading, column in _ERRORS.items()

@@ -13,6 +13,7 @@ from embedalloc.study.claims.finding import (
     Means,
     Samples,
     curves_by_cell,
+    every_dimension,
     list_values,
     mean_curves,
     share_of_falls,
@@ -35,9 +36,10 @@ def exp2_findings(profiles: pd.DataFrame, *, settings: Exp2Sizes, bootstrap: Boo
         Source of the intervals.
     """
     panels, sizes = settings.panel_observations, settings.curve_observations
+    dimensions = every_dimension(profiles)
 
     def curves(column: str, at: Sequence[int] = panels) -> Samples:
-        return curves_by_cell(profiles[profiles["observations"].isin(at)], "observations", column)
+        return curves_by_cell(profiles, "observations", column, cells=at, dimensions=dimensions)
 
     def find_steps(column: str, *, sign: int) -> Finding:
         """Return the share of steps that fall (sign 1) or rise (sign −1) at the worst size."""
@@ -63,7 +65,7 @@ def exp2_findings(profiles: pd.DataFrame, *, settings: Exp2Sizes, bootstrap: Boo
 
     one_panel = undecidable("one panel only") if len(panels) < 2 else None
     one_size = undecidable("one sample size only") if len(sizes) < 2 else None
-    test, total, rank = curves("test_mse"), curves("total"), profiles["dimension"].max()
+    test, total, rank = curves("test_mse"), curves("total"), dimensions[-1]
     return {
         "exp2-training-falls": {"as stated": find_steps("training_mse", sign=1)},
         "exp2-low-minimum": {"as stated": _low_minimum(test, rank, bootstrap)},

@@ -125,8 +125,10 @@ def _stack(
         & (rows["leftover"] == np.where(rows["allocation_rule"] == "proposed", "spent", leftover))
     ]
     table = wanted.pivot(index="replication", columns=[over, "allocation_rule"], values="risk")
-    ordered = table[[(value, rule) for value in at for rule in ALLOCATION_RULES]]
-    errors = ordered.to_numpy().reshape(len(table), len(at), len(ALLOCATION_RULES))
+    # What is missing is nan, and decides nothing.
+    columns = pd.MultiIndex.from_product([at, ALLOCATION_RULES])
+    ordered = table.reindex(columns=columns, index=table.index if len(table) else [0])
+    errors = ordered.to_numpy(dtype=np.float64).reshape(-1, len(at), len(ALLOCATION_RULES))
     return _Errors(errors, "B" if over == "budget" else "n", at, bootstrap)
 
 

@@ -1,7 +1,7 @@
 """What was found under one reading of a claim, with a bootstrap interval over replications."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +39,8 @@ class Finding:
         return {"estimate": self.estimate, "low": self.low, "high": self.high}
 
 
+#: Stands for the rows of a cell that has none.
+NOTHING: Floats = np.full((1, 1), np.nan)
 #: By claim, then by reading.
 Findings = dict[str, dict[str, Finding]]
 
@@ -46,6 +48,12 @@ Findings = dict[str, dict[str, Finding]]
 def undecidable(lacks: str) -> Finding:
     """Return the finding of a configuration that lacks what a claim is about."""
     return Finding(math.nan, f"this configuration has {lacks}")
+
+
+def decided_by(values: Iterable[float], estimate: float, evidence: str) -> Finding:
+    """Return the finding of an estimate; without one of the values that it is made of, none."""
+    known = all(map(math.isfinite, (*values, estimate)))
+    return Finding(estimate if known else math.nan, evidence)
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,8 @@ class Bootstrap:
     def find(self, samples: Samples, statistic: Statistic, evidence: str) -> Finding:
         """Return a statistic of the cells' means with its 95 % interval, and the words.
 
+        Missing rows, a single replication or a division by zero leave nothing to decide by.
+
         Parameters
         ----------
         samples
@@ -68,20 +78,48 @@ class Bootstrap:
         evidence
             What was found, with the numbers.
         """
+        lacking = [
+            str(cell)
+            for cell, rows in samples.items()
+            if len(rows) < 2 or not np.isfinite(rows).all()
+        ]
+        if lacking:
+            return Finding(math.nan, f"rows are missing ({', '.join(lacking)}); {evidence}")
         estimate = statistic(mean_curves(samples))
         resampled = statistic(
             {cell: resample_means(rows, self.draws, self.rng) for cell, rows in samples.items()}
         )
         low, high = np.quantile(resampled, [0.025, 0.975], method="inverted_cdf")
+        if not np.isfinite([estimate, low, high]).all():
+            return Finding(math.nan, f"the statistic divides by zero; {evidence}")
         return Finding(float(estimate), evidence, float(low), float(high), resampled)
 
 
-def curves_by_cell(frame: pd.DataFrame, cell: str | list[str], column: str) -> dict[Any, Floats]:
-    """Return for each cell a matrix of one row per replication and one column per dimension."""
-    return {
-        name: rows.pivot(index="replication", columns="dimension", values=column).to_numpy()
-        for name, rows in frame.groupby(cell, sort=True)
+def every_dimension(frame: pd.DataFrame) -> list[int]:
+    """Return d = 1 … r, whichever rows are missing."""
+    return list(range(1, max(frame["dimension"], default=2) + 1))
+
+
+def curves_by_cell(
+    frame: pd.DataFrame,
+    cell: str | list[str],
+    column: str,
+    *,
+    cells: Iterable[Any],
+    dimensions: Sequence[int],
+) -> dict[Any, Floats]:
+    """Return for each cell a matrix of one row per replication and one column per dimension.
+
+    What is missing is nan: entries, and all of a cell that has no rows.
+    """
+    found = {
+        name: rows.pivot(index="replication", columns="dimension", values=column)
+        .reindex(columns=list(dimensions))
+        .to_numpy()
+        for name, rows in frame.groupby(cell)
     }
+    nothing = np.repeat(NOTHING, len(dimensions), axis=1)
+    return {name: found.get(name, nothing) for name in sorted(cells)}
 
 
 def mean_curves(samples: Samples) -> dict[Any, Floats]:

@@ -1,13 +1,20 @@
 """What decides the claims about the heart-disease study, its data and Table 1."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from embedalloc.study.claims.finding import Finding, Findings, list_values
+from embedalloc.study.claims.finding import (
+    Finding,
+    Findings,
+    decided_by,
+    list_values,
+    undecidable,
+)
+from embedalloc.study.heart.patients import CATEGORICAL
 from embedalloc.study.heart.table1 import METRICS, PAPER_METRICS, SECONDS
 
 #: Rivals of Table 1 as the paper treats them, and with as many tries as the proposed model.
@@ -54,8 +61,10 @@ def paired_findings(paired: pd.DataFrame) -> Findings:
 
     Readings whose rivals are not all compared are left out.
     """
-    gains = advantages(paired)
-    compared = {rival for rival, _ in gains}
+    compared = set(paired["rival"])
+    nothing = Advantage(math.nan, math.nan, math.nan, math.nan)
+    every = {(rival, metric): nothing for rival in compared for metric in PAPER_METRICS}
+    gains = every | advantages(paired)
     found: Findings = {}
     for reading, rivals in RIVALS.items():
         if not compared >= set(rivals):
@@ -118,14 +127,16 @@ def _smallest(gains: Gains, metric: str, rivals: tuple[str, ...]) -> Finding:
     rival = min(rivals, key=each.__getitem__)
     words = f"mean advantage over {list_values(each, '+.4f')}; smallest over {rival}"
     smallest = gains[rival, metric]
-    return Finding(smallest.gain, words, smallest.low, smallest.high)
+    known = all(math.isfinite(number) for rival in rivals for number in gains[rival, metric])
+    return Finding(smallest.gain if known else math.nan, words, smallest.low, smallest.high)
 
 
 def _weaker(gains: Gains, rival: str) -> Finding:
     each = {metric: gains[rival, metric] for metric in PAPER_METRICS}
     clear = sum(advantage.low > 0 for advantage in each.values())
     values = {metric: advantage.gain for metric, advantage in each.items()}
-    return Finding(
+    return decided_by(
+        (number for advantage in each.values() for number in advantage),
         clear / len(each),
         f"{rival}: better on average on {sum(gain > 0 for gain in values.values())} of "
         f"{len(each)} metrics, with an interval above 0 on {clear}; {list_values(values, '+.4f')}",
@@ -138,38 +149,46 @@ def _dominated(gains: Gains, rivals: tuple[str, ...]) -> Finding:
     won = len(each) - len(lost)
     clear = sum(advantage.low > 0 for advantage in each.values())
     words = f"ahead in {won} of {len(each)} comparisons, {clear} of them separable from 0"
-    return Finding(won / len(each), words + (f"; behind {', '.join(lost)}" if lost else ""))
+    words += f"; behind {', '.join(lost)}" if lost else ""
+    numbers = (number for advantage in each.values() for number in advantage)
+    return decided_by(numbers, won / len(each), words)
 
 
-def _means(table: pd.DataFrame, metric: str) -> "pd.Series[float]":
-    return table[table["metric"] == metric].set_index("model")["mean"]
+def _means(table: pd.DataFrame, metric: str, models: Sequence[str]) -> "pd.Series[float]":
+    """Return a metric's means of some models, nan where there is none."""
+    return table[table["metric"] == metric].set_index("model")["mean"].reindex(list(models))
 
 
 def _worst(table: pd.DataFrame, heuristic: str) -> Finding:
     models = ["proposed", *RIVALS["one_try"][:3], heuristic]
     wanted = ("accuracy", "f1", "mcc")
-    lowest = {metric: str(_means(table, metric)[models].idxmin()) for metric in wanted}
+    means = pd.DataFrame({metric: _means(table, metric, models) for metric in wanted})
+    if means.isna().any(axis=None):
+        return undecidable("models without one of the metrics")
+    lowest = {metric: str(means[metric].idxmin()) for metric in wanted}
     share = float(np.mean([model == heuristic for model in lowest.values()]))
-    values = {metric: _means(table, metric)[heuristic] for metric in wanted}
+    values = means.loc[heuristic].to_dict()
     return Finding(
         share, f"lowest by metric: {list_values(lowest)}; its means {list_values(values, '.3f')}"
     )
 
 
 def _fastest(table: pd.DataFrame) -> Finding:
-    seconds = _means(table, SECONDS)[["proposed", *RIVALS["one_try"]]]
+    seconds = _means(table, SECONDS, ["proposed", *RIVALS["one_try"]])
     ratios = seconds.drop("one_hot") / seconds["one_hot"]
     words = f"time per epoch over that of one-hot: {list_values(ratios.to_dict(), '.2f')}"
-    return Finding(float(ratios.min()), words)
+    return decided_by(ratios, float(ratios.min()), words)
 
 
 def _cost(table: pd.DataFrame, losses: pd.DataFrame) -> dict[str, Finding]:
-    seconds = _means(table, SECONDS)
-    everyone = seconds["proposed"] / seconds[list(RIVALS["one_try"])]
+    seconds = _means(table, SECONDS, ["proposed", *RIVALS["one_try"]])
+    everyone = seconds["proposed"] / seconds.drop("proposed")
     searched = losses[losses["network"] == "proposed"].groupby("split").size().max()
     found = {
-        reading: Finding(
-            float(ratios.max()), f"time over that of {list_values(ratios.to_dict(), '.2f')}"
+        reading: decided_by(
+            ratios,
+            float(ratios.max()),
+            f"time over that of {list_values(ratios.to_dict(), '.2f')}",
         )
         for reading, ratios in (("embeddings", everyone.drop("one_hot")), ("everyone", everyone))
     }
@@ -180,7 +199,7 @@ def _cost(table: pd.DataFrame, losses: pd.DataFrame) -> dict[str, Finding]:
 def _systematic(gains: Gains, rivals: tuple[str, ...]) -> Finding:
     shares = {f"{r} {m}": 100 * gains[r, m].won for r in rivals for m in ("accuracy", "ece")}
     words = f"per cent of the splits won against {list_values(shares, '.0f')}"
-    return Finding(min(shares.values()) / 100, words)
+    return decided_by(shares.values(), min(shares.values()) / 100, words)
 
 
 def _pilot(coefficients: pd.DataFrame) -> Finding:
@@ -189,12 +208,21 @@ def _pilot(coefficients: pd.DataFrame) -> Finding:
         for predictor, rows in coefficients.groupby("predictor")
     }
     words = f"correlation of the coefficient with its initial value: {list_values(each, '.2f')}"
-    return Finding(min(each.values()), words)
+    if coefficients[["before", "after"]].isna().any(axis=None):
+        return undecidable("pilots without a coefficient")
+    if coefficients["split"].nunique() < 3:
+        return undecidable("two splits only, which always correlate")
+    if missing := set(CATEGORICAL) - set(each):
+        return undecidable(f"no coefficients of {', '.join(sorted(missing))}")
+    return decided_by(each.values(), min(each.values()), words)
 
 
 def _balance(table: pd.DataFrame) -> Finding:
-    accuracy, error = (_means(table, metric)["proposed"] for metric in ("accuracy", "ece"))
-    ratio = _means(table, SECONDS)["proposed"] / _means(table, SECONDS)["one_hot"]
+    accuracy, error = (
+        _means(table, metric, ["proposed"])["proposed"] for metric in ("accuracy", "ece")
+    )
+    seconds = _means(table, SECONDS, ["proposed", "one_hot"])
+    ratio = seconds["proposed"] / seconds["one_hot"]
     return Finding(
         math.nan,
         f"proposed model: accuracy {accuracy:.3f}, ECE {error:.3f}, {ratio:.1f} times the time of "
@@ -203,6 +231,8 @@ def _balance(table: pd.DataFrame) -> Finding:
 
 
 def _cited(audit: pd.DataFrame, rows: int, patients: int) -> Finding:
+    if audit.empty:
+        return undecidable("no test set that explains the printed table")
     sizes = {math.floor(TEST_SHARE * rows), math.ceil(TEST_SHARE * rows)}
     fitting = sorted(set(audit["n"]))
     shown = ", ".join(map(str, fitting[:6])) + (", …" if len(fitting) > 6 else "")
@@ -215,8 +245,13 @@ def _cited(audit: pd.DataFrame, rows: int, patients: int) -> Finding:
 
 
 def _consistent(audit: pd.DataFrame) -> Finding:
-    size, positives = audit[["n", "positives"]].min()
+    if set(audit["model"]) != {"proposed", *RIVALS["one_try"]}:
+        return undecidable("no test set that is searched for every row of Table 1")
+    # The fewest patients, and among these the fewest positives: they need not be the fewest of all.
+    size, positives = min(zip(audit["n"], audit["positives"], strict=True))
     smallest = audit[(audit["n"] == size) & (audit["positives"] == positives)]
+    if missing := set(audit["model"]) - set(smallest["model"]):
+        return undecidable(f"no matrix of {', '.join(sorted(missing))} in its smallest test set")
     # A row that several matrices explain equally well counts once.
     count = smallest.groupby("model")["unexplained"].min().sum()
     cells = [f"{row.model}: {row.cells}" for row in smallest.itertuples() if row.cells]

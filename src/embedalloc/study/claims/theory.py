@@ -1,6 +1,7 @@
 """What decides the claims of Section 2, as checked numerically."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,11 @@ from embedalloc.study.claims.finding import (
     undecidable,
     without_rounding,
 )
+from embedalloc.study.theory.proposition2 import ERRORS
+from embedalloc.study.theory.theorem1 import PATHS, RUNS
+from embedalloc.study.theory.theorem2 import GAPS, SCALING
+from embedalloc.study.theory.theorem3 import BUDGETS
+from embedalloc.study.workflow.tables import Contract
 
 
 def theory_findings(
@@ -42,18 +48,37 @@ def theory_findings(
     bootstrap
         Source of the intervals.
     """
-    change = float(runs["rotation_change"].max())
-    rotated = f"{len(runs)} fitted models rotated; they change by {at_most(change)}"
     found = {
-        "prop1-rotation": Finding(without_rounding(change), rotated),
-        "prop2-bound": _bound(approximation),
-        "theorem1-descent": _descent(paths),
-        "theorem1-stationary": _stationary(runs),
-        "theorem2-bound": _constant(scaling),
-        "theorem2-growth": _growth(gaps, scaling, bootstrap),
-        "theorem3-closed-form": _closed_form(budgets, cardinalities),
+        "prop1-rotation": _without_rows(runs, RUNS) or _rotation(runs),
+        "prop2-bound": _without_rows(approximation, ERRORS) or _bound(approximation),
+        "theorem1-descent": _without_rows(paths, PATHS) or _descent(paths),
+        "theorem1-stationary": _without_rows(runs, RUNS) or _stationary(runs),
+        "theorem2-bound": _without_rows(scaling, SCALING) or _constant(scaling),
+        "theorem2-growth": _without_rows(gaps, GAPS)
+        or _without_rows(scaling, SCALING)
+        or _growth(gaps, scaling, bootstrap),
+        "theorem3-closed-form": _without_rows(budgets, BUDGETS)
+        or _closed_form(budgets, cardinalities),
     }
     return {claim: {"as stated": finding} for claim, finding in found.items()}
+
+
+def _without_rows(rows: pd.DataFrame, contract: Contract) -> Finding | None:
+    """Return that nothing is decided where a case of the contract has no rows, or no number."""
+    if rows.empty:
+        return undecidable("no rows")
+    for name in rows:
+        if rows[name].isna().any():
+            return undecidable(f"rows without {name}")
+        if missing := set(contract.columns[str(name)].values) - set(rows[name]):
+            return undecidable(f"no rows with {name} {', '.join(sorted(missing))}")
+    return None
+
+
+def _rotation(runs: pd.DataFrame) -> Finding:
+    change = float(runs["rotation_change"].max())
+    words = f"{len(runs)} fitted models rotated; they change by {at_most(change)}"
+    return Finding(without_rounding(change), words)
 
 
 def _bound(rows: pd.DataFrame) -> Finding:
@@ -71,6 +96,8 @@ def _bound(rows: pd.DataFrame) -> Finding:
 def _descent(paths: pd.DataFrame) -> Finding:
     steps = paths.sort_values("round").groupby(["loss", "scheme", "start"])["objective"]
     rises = (steps.diff() / paths["objective"].abs()).dropna()
+    if rises.empty:
+        return undecidable("runs of one round only")
     largest = max(float(rises.max()), 0.0)
     return Finding(
         without_rounding(largest),
@@ -80,6 +107,8 @@ def _descent(paths: pd.DataFrame) -> Finding:
 
 def _stationary(runs: pd.DataFrame) -> Finding:
     drawn = runs[(runs["scheme"] == "plain") & (runs["start"] > 0)]
+    if set(drawn["loss"]) != set(runs["loss"]):
+        return undecidable("no random start for one of the losses")
     rounds = drawn.groupby("loss")["rounds"].agg(["min", "max"])
     words = "; ".join(f"{loss} loss {row['min']} to {row['max']} rounds"
                       for loss, row in rounds.iterrows())  # fmt: skip
@@ -104,8 +133,14 @@ def _growth(gaps: pd.DataFrame, scaling: pd.DataFrame, bootstrap: Bootstrap) -> 
     smallest, largest = rows["dimension"].min(), rows["dimension"].max()
     if smallest == largest:
         return undecidable("one dimension only")
-    ends = rows[rows["dimension"].isin([smallest, largest])]
-    samples = curves_by_cell(ends, ["cardinality", "observations"], "gap")
+    cells = [*product(sorted(set(rows["cardinality"])), sorted(set(rows["observations"])))]
+    samples = curves_by_cell(
+        rows,
+        ["cardinality", "observations"],
+        "gap",
+        cells=cells,
+        dimensions=[smallest, largest],
+    )
 
     def exponent(means: Means) -> Floats:
         each = [np.log(m[..., 1] / m[..., 0]) / np.log(largest / smallest) for m in means.values()]
@@ -123,11 +158,14 @@ def _growth(gaps: pd.DataFrame, scaling: pd.DataFrame, bootstrap: Bootstrap) -> 
 
 
 def _closed_form(budgets: pd.DataFrame, cardinalities: Sequence[int]) -> Finding:
-    closed = budgets[budgets["solution"] == "closed_form"].sort_values(["budget", "predictor"])
-    shape = (-1, len(cardinalities))
-    a = closed["coefficient"].to_numpy().reshape(shape)
-    d = closed["dimension"].to_numpy().reshape(shape)
-    budget = closed["budget"].to_numpy().reshape(shape)[:, 0]
+    closed = budgets[budgets["solution"] == "closed_form"]
+    wide = closed.pivot(index="budget", columns="predictor", values=["coefficient", "dimension"])
+    predictors = range(1, len(cardinalities) + 1)
+    names = ("coefficient", "dimension")
+    a, d = (wide.reindex(columns=[(name, j) for j in predictors]).to_numpy() for name in names)
+    if not np.isfinite([a, d]).all():
+        return undecidable("budgets at which a predictor has no row")
+    budget = wide.index.to_numpy()
     least = np.sqrt(a * np.asarray(cardinalities)).sum(axis=1) ** 2 / budget
     excess = np.abs((a / d).sum(axis=1) / least - 1)
     overspent = (d @ np.asarray(cardinalities) / budget - 1).max()

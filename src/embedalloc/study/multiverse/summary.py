@@ -30,14 +30,14 @@ SHARES = Contract(
         "statement": Column("text", "the claim in our words"),
         "default": Column("text", "outcome at the default setting", values=OUTCOMES),
         "default_settled": Column("flag", "whether that outcome is settled"),
-        "draws": Column("integer", "random settings", low=1),
+        "draws": Column("integer", "random settings in which it can be tested", low=0),
         "settled": Column("integer", "of those, with a settled outcome", low=0),
-        "share": _share("settings in which it holds"),
-        "low": _share("Wilson's 95 % interval"),
-        "high": _share("Wilson's 95 % interval"),
-        "partly": _share("settings in which it holds or partly holds"),
-        "partly_low": _share("Wilson's 95 % interval"),
-        "partly_high": _share("Wilson's 95 % interval"),
+        "share": _share("settings in which it holds", may_be_missing=True),
+        "low": _share("Wilson's 95 % interval", may_be_missing=True),
+        "high": _share("Wilson's 95 % interval", may_be_missing=True),
+        "partly": _share("settings in which it holds or partly holds", may_be_missing=True),
+        "partly_low": _share("Wilson's 95 % interval", may_be_missing=True),
+        "partly_high": _share("Wilson's 95 % interval", may_be_missing=True),
         "repetitions": Column("integer", "runs repeated with another seed", low=1),
         "same": _share("of those, with the same outcome"),
         "settled_repetitions": Column("integer", "repeated runs that are settled twice", low=0),
@@ -83,6 +83,8 @@ def count_shares(
         for claim in space.claims:
             mine = outcomes[outcomes["claim"] == claim]
             drawn, default = _first(mine, "draw"), _first(mine, "default")
+            # A setting that lacks what the claim is about says nothing of it.
+            drawn = drawn[drawn["outcome"] != "not testable"]
             partly = drawn["outcome"].isin(["holds", "partly"])
             rows.append(
                 {
@@ -213,6 +215,9 @@ def print_shares(table: pd.DataFrame) -> dict[str, str]:
     words = {}
     for row in table.to_dict("records"):
         unsettled = row["draws"] - row["settled"]
+        if not row["draws"]:
+            words[row["claim"]] = "not testable in any setting"
+            continue
         words[row["claim"]] = (
             f"holds in {100 * row['share']:.0f} % of {row['draws']} settings "
             f"({100 * row['low']:.0f} to {100 * row['high']:.0f} %)"
@@ -286,6 +291,8 @@ def describe_multiverse(table: pd.DataFrame, choices: pd.DataFrame) -> list[Part
 
 
 def _percent(row: Mapping[Any, Any], share: str, low: str, high: str) -> str:
+    if not row["draws"]:
+        return "not testable"
     return f"{100 * row[share]:.0f} % ({100 * row[low]:.0f} to {100 * row[high]:.0f})"
 
 

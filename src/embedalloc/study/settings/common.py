@@ -65,6 +65,8 @@ AtLeast2 = Annotated[int, Field(ge=2, le=MAX_COUNT)]
 Positive = Annotated[float, Field(ge=LEAST, le=MOST)]
 NotNegative = Annotated[float, Field(ge=0, le=MOST)]
 
+#: Panels, rows and colours that a figure has room for.
+MAX_SHOWN = 12
 CoefficientFit = Literal["least_squares", "log", "mean"]
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from embedalloc.study.settings.common import (
+    MAX_SHOWN,
     AtLeast2,
     CoefficientFit,
     LatentMatrix,
@@ -48,7 +49,11 @@ class Exp1Design(Exp1Model):
 class Exp1Designs(Settings):
     """The spectral designs, in the order of the figures."""
 
-    designs: Annotated[dict[DesignName, Spectrum], Field(min_length=1), AfterValidator(_by_law)]
+    designs: Annotated[
+        dict[DesignName, Spectrum],
+        Field(min_length=1, max_length=MAX_SHOWN),
+        AfterValidator(_by_law),
+    ]
     """spectral designs by name, in lower case letters, digits and underscores"""
 
 

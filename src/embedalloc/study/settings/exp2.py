@@ -1,6 +1,11 @@
 """Settings of Experiment 2, Section 3.2."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from embedalloc.study.settings.common import (
+    MAX_SHOWN,
     AtLeast2,
     Different,
     Predictor,
@@ -21,7 +26,7 @@ class Exp2Model(Predictor, Sampling):
 class Exp2Sizes(Settings):
     """The sample sizes of the figures."""
 
-    panel_observations: Different[AtLeast2]
+    panel_observations: Annotated[Different[AtLeast2], Field(max_length=MAX_SHOWN)]
     """numbers of observations n of the panels, each at least the cardinality"""
     curve_observations: Different[AtLeast2]
     """numbers of observations n of the curve, each at least the cardinality"""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from embedalloc.study.settings.common import (
+    MAX_SHOWN,
     AtLeast1,
     AtLeast2,
     CoefficientFit,
@@ -26,7 +27,7 @@ SpectralMass = Literal["squares", "values", "squares_per_category"]
 class Exp3Model(Sampling):
     """What the simulation of one sample size needs."""
 
-    predictors: Several[Predictor]
+    predictors: Annotated[Several[Predictor], Field(max_length=MAX_SHOWN)]
     """the categorical predictors"""
     response_noise: Positive
     """standard deviation of the response's noise"""

@@ -1,6 +1,6 @@
 """Settings of the multiverse: how much of it is run."""
 
-from embedalloc.study.settings.common import AtLeast1, AtLeast2, Count, Settings, split_work
+from embedalloc.study.settings.common import AtLeast1, AtLeast2, Settings, split_work
 
 
 class MultiverseSize(Settings):
@@ -10,7 +10,7 @@ class MultiverseSize(Settings):
     """whether every pair of changes of the default is run"""
     draws: AtLeast2
     """number of random settings"""
-    repeated: Count
+    repeated: AtLeast1
     """number of random settings that run again with another seed"""
     replications: AtLeast2
     """Monte Carlo replications of a setting at first, or splits of the patients"""

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field, Strict
 
 from embedalloc.study.settings.common import (
+    MAX_SHOWN,
     AtLeast1,
     AtLeast2,
     CoefficientFit,
@@ -58,11 +59,11 @@ class Generalisation(Settings):
 
     predictors: AtLeast1
     """number of predictors m"""
-    cardinalities: Annotated[Different[AtLeast2], Field(min_length=2)]
+    cardinalities: Annotated[Different[AtLeast2], Field(min_length=2, max_length=MAX_SHOWN)]
     """numbers of categories of each predictor; the exponents need two values"""
     dimensions: Annotated[Different[AtLeast1], Field(min_length=2, max_length=4)]
     """two to four embedding dimensions, for which the figure has marks"""
-    observations: Annotated[Different[AtLeast2], Field(min_length=2)]
+    observations: Annotated[Different[AtLeast2], Field(min_length=2, max_length=MAX_SHOWN)]
     """sample sizes n, above the number of free effects; the exponents need two"""
     noise: Positive
     """standard deviation of the response's noise"""
@@ -75,9 +76,11 @@ class Generalisation(Settings):
 class Instances(Settings):
     """The random instances of Theorem 3's problem."""
 
-    predictor_counts: Different[AtLeast1]
+    predictor_counts: Annotated[Different[AtLeast1], Field(max_length=MAX_SHOWN)]
     """numbers of predictors m of the random instances"""
-    budget_ratios: Different[Annotated[float, Field(ge=1)]]
+    budget_ratios: Annotated[
+        Different[Annotated[float, Field(ge=1, le=10_000)]], Field(max_length=MAX_SHOWN)
+    ]
     """budgets of the random instances over the sum of their cardinalities"""
     cardinality_range: Pair[Annotated[int, Field(ge=2, le=10**6)]]
     """smallest and largest cardinality of the random instances"""
