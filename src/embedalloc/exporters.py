@@ -4,7 +4,8 @@ The cardinality of a field is the number of rows of its table, a row for missing
 categories included. Every exporter is such that the tables which the library then builds have
 exactly these rows and the allocated dimensions. Where a library adds a row of its own, the
 cardinality must have counted it; each function says how. Fields with dimension 0 have no
-table and are left out everywhere but in JSON; leave them out of the model's columns too.
+table and are left out everywhere but in JSON; leave them out of the model's columns too. Where
+levels' effects are inputs, `effect_columns` names these numeric columns.
 """
 
 import json
@@ -15,7 +16,12 @@ from typing import TYPE_CHECKING, Any
 from embedalloc.result import Allocation
 
 if TYPE_CHECKING:
-    from torch import nn
+    from embedalloc.torch_inputs import InputTables
+
+
+def effect_columns(allocation: Allocation) -> list[str]:
+    """Return the names of the numeric columns that hold effects, in their order."""
+    return [column for columns in allocation.effects.values() for column in columns]
 
 
 def to_fastai(allocation: Allocation) -> dict[str, int]:
@@ -32,12 +38,14 @@ def to_pytorch_tabular(allocation: Allocation) -> dict[str, list[Any]]:
 
     The two lists go together, because pytorch-tabular pairs them by position. It passes the
     cardinality on to the table as it is and keeps row 0 for unseen categories, so a column of
-    n categories has cardinality n + 1.
+    n categories has cardinality n + 1. Effects, if there are any, are `continuous_cols`.
     """
-    return {
+    found: dict[str, list[Any]] = {
         "categorical_cols": [name for name, _, _ in _tables(allocation)],
         "embedding_dims": [(rows, dimension) for _, rows, dimension in _tables(allocation)],
     }
+    effects = effect_columns(allocation)
+    return found | {"continuous_cols": effects} if effects else found
 
 
 def to_pytorch_widedeep(allocation: Allocation) -> list[tuple[str, int, int]]:
@@ -79,18 +87,23 @@ def to_keras(allocation: Allocation) -> dict[str, dict[str, int]]:
     }
 
 
-def to_torch(allocation: Allocation) -> "nn.ModuleDict":
-    """Return new, untrained `nn.Embedding` tables by field.
+def to_torch(allocation: Allocation) -> "InputTables":
+    """Return new, untrained `nn.Embedding` tables by field, as one module.
 
-    The keys are the names, except where torch does not allow them: see `module_key`.
+    It is an `nn.ModuleDict`, and called with the columns of `EmbeddingAllocator.transform`, a
+    column of codes per table and then the effects, it returns the network's inputs. The keys are
+    the names, except where torch does not allow them: see `module_key`.
     """
     from torch import nn  # heavy; the other exporters do without
 
-    return nn.ModuleDict(
+    from embedalloc.torch_inputs import InputTables
+
+    return InputTables(
         {
             module_key(name): nn.Embedding(rows, dimension)
             for name, rows, dimension in _tables(allocation)
-        }
+        },
+        effects=len(effect_columns(allocation)),
     )
 
 
@@ -121,6 +134,7 @@ def to_json(allocation: Allocation) -> str:
                 "cardinality": allocation.cardinalities[name],
                 "dimension": dimension,
                 "parameters": allocation.parameters[name],
+                "effects": list(allocation.effects.get(name, ())),
             }
             for name, dimension in allocation.dimensions.items()
         },
@@ -143,6 +157,12 @@ def from_json(text: str) -> Allocation:
             budget=int(content["budget"]),
             objective=None if content["objective"] is None else float(content["objective"]),
             lower_bound=None if content["lower_bound"] is None else float(content["lower_bound"]),
+            effects={
+                # Files of earlier versions do not have the key.
+                name: tuple(map(str, row["effects"]))
+                for name, row in rows
+                if row.get("effects")
+            },
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"this JSON does not hold an allocation: {error!r}") from None
@@ -181,6 +201,11 @@ def export_text(allocation: Allocation, name: str) -> str:
             f"    {module_key(name)!r}: torch.nn.Embedding({rows}, {dimension}),"
             for name, rows, dimension in _tables(allocation)
         ]
+        effects = len(effect_columns(allocation))
+        if effects:
+            return "\n".join(
+                ["embedalloc.torch_inputs.InputTables({", *lines, f"}}, effects={effects})"]
+            )
         return "\n".join(["torch.nn.ModuleDict({", *lines, "})"])
     return json.dumps(EXPORTERS[name](allocation), indent=2)
 

@@ -1,7 +1,7 @@
 """The result of every rule: dimensions by field name, and the proof that the budget holds."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from embedalloc.allocation import Solution
 from embedalloc.arrays import Ints
@@ -25,6 +25,9 @@ class Allocation:
         Value of the criterion that the rule minimises, if it has one.
     lower_bound
         No permitted allocation has a smaller objective than this, if known.
+    effects
+        Names of the numeric inputs that hold the effect of a field's level, by field; their
+        numbers, one per level and input, are among the parameters.
     """
 
     allocation_rule: str
@@ -34,6 +37,7 @@ class Allocation:
     budget: int
     objective: float | None = None
     lower_bound: float | None = None
+    effects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def cost(self) -> int:

@@ -108,10 +108,11 @@ _RULES = (
     ),
     Rule(
         "screened",
-        "Leaves out fields that carry no signal, shares the budget by what each of the others "
-        "explains, and keeps the best of a few such allocations and equal dimensions on "
-        "validation rows; recommended where there is data.",
-        "this library, embedalloc.data.screening",
+        "Estimates the shrunken effect of every level, leaves out tables and pools levels that "
+        "these do not justify, gives effects as inputs beside the tables, and keeps the best of "
+        "a few such plans and equal dimensions on validation rows; recommended where there is "
+        "data.",
+        "this library, embedalloc.data.screened; the shrinkage is the paper's Theorem 1",
         from_table="embedalloc.data.screened:SCREENED",
     ),
     Rule(

@@ -1,8 +1,13 @@
 """What a rule that reads data is given."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
+from functools import cached_property
 
+import numpy as np
+
+from embedalloc.arrays import Floats, Ints
+from embedalloc.data.effects import CrossedEffects, cross_fit_effects, fit_effects
 from embedalloc.data.network import TabularModel, train_tabular
 from embedalloc.data.table import FieldData, split_rows
 from embedalloc.from_cardinalities import allocate, useful_maximum
@@ -27,6 +32,8 @@ class Limits:
         All other dimensions are multiples of this.
     droppable
         Fields that a rule may give dimension 0.
+    poolable
+        Fields whose rare levels may share a row.
     """
 
     minimum: Mapping[str, int]
@@ -34,6 +41,19 @@ class Limits:
     fixed: Mapping[str, int]
     multiple_of: int
     droppable: frozenset[str]
+    poolable: frozenset[str] = frozenset()
+
+    def for_rows(self, rows: Mapping[str, int], without: Set[str]) -> Constraints:
+        """Return the words of `build_problem` for tables of so many rows, some left out."""
+        return {
+            "minimum": self.minimum,
+            "maximum": {
+                name: min(largest, max(rows[name] - 1, self.smallest(name)))
+                for name, largest in self.maximum.items()
+            },
+            "fixed": {**self.fixed, **dict.fromkeys(without, 0)},
+            "multiple_of": self.multiple_of,
+        }
 
     def constraints(self, *, may_drop: bool = False) -> Constraints:
         """Return the words of `build_problem`."""
@@ -58,6 +78,7 @@ def set_limits(
     fixed: Mapping[str, int] | None = None,
     multiple_of: int = 1,
     drop_allowed: bool = True,
+    pool_allowed: bool = True,
 ) -> Limits:
     """Return limits by field; without a maximum it is N_j − 1, the largest useful rank.
 
@@ -72,8 +93,10 @@ def set_limits(
     lower |= minimum if isinstance(minimum, Mapping) else dict.fromkeys(cardinalities, minimum)
     ranks = {name: levels - 1 for name, levels in cardinalities.items()}
     upper = useful_maximum(ranks, minimum=lower, maximum=maximum, multiple_of=multiple_of)
-    droppable = frozenset(set(cardinalities) - set(settled)) if drop_allowed else frozenset()
-    return Limits(lower, upper, settled, multiple_of, droppable)
+    free = frozenset(cardinalities) - settled.keys()
+    droppable = free if drop_allowed else frozenset()
+    poolable = free if pool_allowed else frozenset()
+    return Limits(lower, upper, settled, multiple_of, droppable, poolable)
 
 
 @dataclass(frozen=True)
@@ -113,6 +136,25 @@ class DataCase:
     def cardinalities(self) -> Mapping[str, int]:
         """Levels by field."""
         return self.training.cardinalities
+
+    @cached_property
+    def counts(self) -> Mapping[str, Ints]:
+        """Rows of every level, by field and code."""
+        return {
+            name: np.bincount(self.training.codes[name], minlength=levels)
+            + np.bincount(self.validation.codes[name], minlength=levels)
+            for name, levels in self.cardinalities.items()
+        }
+
+    @cached_property
+    def effects(self) -> CrossedEffects:
+        """Effects of the training rows' levels."""
+        return fit_effects(self.training)
+
+    @cached_property
+    def training_effects(self) -> Mapping[str, Floats]:
+        """Effects as inputs of the training rows, cross-fitted, by field."""
+        return cross_fit_effects(self.training, self.effects, self.names, seed=self.seed)
 
     def train(self, dimensions: Mapping[str, int], label: str = "candidate") -> TabularModel:
         """Train a network with these dimensions; the label names its random numbers."""

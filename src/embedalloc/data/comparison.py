@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase, make_case, set_limits
 from embedalloc.data.decision import Decision
+from embedalloc.data.plan import Plan
+from embedalloc.data.planned import train_plan
 from embedalloc.data.report import make_plain
 from embedalloc.data.rules import data_rule
 from embedalloc.data.table import (
@@ -233,7 +235,7 @@ def compare_rules(
         row = _measure_losses(case, found, test)
         spent = {name: decision.allocation.cost for name, decision in found.items()}
         if "screened" in found:
-            tries.append(len(found["screened"].candidates))
+            tries.append(sum(each.tries for each in found["screened"].candidates))
             row[RESTARTS] = _restart_equal(case, budget, tries[-1], test)
             spent[RESTARTS] = spent["equal"]
             done()
@@ -246,16 +248,14 @@ def compare_rules(
 def _measure_losses(
     case: DataCase, found: Mapping[str, Decision], test: FieldData
 ) -> dict[str, float]:
-    """Return the test loss of every rule's dimensions; what is the same is trained once."""
-    dimensions = {
-        name: tuple(decision.allocation.dimensions[field] for field in case.names)
-        for name, decision in found.items()
-    }
-    losses = {
-        each: case.train(dict(zip(case.names, each, strict=True))).loss(test)
-        for each in dict.fromkeys(dimensions.values())
-    }
-    return {name: losses[each] for name, each in dimensions.items()}
+    """Return the test loss of every rule's plan; what is the same is trained once."""
+    losses: list[tuple[Plan, float]] = []
+    measured = {}
+    for name, decision in found.items():
+        known = [loss for plan, loss in losses if plan.fields == decision.plan.fields]
+        measured[name] = known[0] if known else train_plan(case, decision.plan).loss(test)
+        losses.append((decision.plan, measured[name]))
+    return measured
 
 
 def _restart_equal(case: DataCase, budget: int, tries: int, test: FieldData) -> float:

@@ -1,14 +1,16 @@
 """What a rule that reads data returns: its decision and what that rests on."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from embedalloc.arrays import Floats
+from embedalloc.data.effects import CrossedEffects
 from embedalloc.data.network import TabularModel
-from embedalloc.data.screening import DropPath
+from embedalloc.data.plan import Plan, plan_allocation
+from embedalloc.data.planned import Candidate
 from embedalloc.result import Allocation
 from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 
@@ -55,21 +57,6 @@ class SpectrumCheck:
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """Dimensions that were tried: the loss of every validation row after training."""
-
-    label: str
-    allocation: Allocation
-    dropped: tuple[str, ...]
-    losses: Floats
-
-    @property
-    def loss(self) -> float:
-        """Mean validation loss."""
-        return float(self.losses.mean())
-
-
-@dataclass(frozen=True)
 class PilotEvidence:
     """What every pilot says by itself, by field, and what the pilots' spectra are worth."""
 
@@ -78,39 +65,8 @@ class PilotEvidence:
 
 
 @dataclass(frozen=True)
-class ScreeningEvidence:
-    """Everything that screening measured before it decided.
-
-    Attributes
-    ----------
-    path
-        The drop path.
-    curves
-        By field, the pilots' loss with the field's contribution cut to rank 0, 1, 2, …
-    relevance, half_relevances
-        The a_j of all training rows, and of each half.
-    spectrum
-        Of the two half pilots.
-    """
-
-    path: DropPath
-    curves: Mapping[str, Floats]
-    relevance: Mapping[str, float]
-    half_relevances: tuple[Mapping[str, float], ...]
-    spectrum: SpectrumCheck
-
-    @property
-    def headroom(self) -> float:
-        """What dimensions beyond each field's first can add, as a share of the loss."""
-        beyond_first = [
-            float(curve[1] - curve[1:].min()) for curve in self.curves.values() if len(curve) > 1
-        ]
-        return sum(beyond_first) / self.path.full_loss
-
-
-@dataclass(frozen=True)
 class Decision:
-    """The dimensions that a rule chose and what they rest on.
+    """What a rule chose and what that rests on.
 
     Attributes
     ----------
@@ -120,22 +76,56 @@ class Decision:
         Smallest and largest dimension over pilots and all of them together, by field.
     spectrum
         What the pilots' spectra are worth, where there are pilots.
-    screening
-        The measurements of the screened rule.
+    planned
+        The plan, where it is more than dimensions.
+    effects
+        The levels' effects, of the training rows; None if the rule did not look.
     candidates
-        The dimensions that were trained and validated.
+        The plans that were trained and validated.
+    references
+        Loss of every validation row of models without embeddings, by name.
     """
 
     allocation: Allocation
     spread: Mapping[str, tuple[int, int]] | None = None
     spectrum: SpectrumCheck | None = None
-    screening: ScreeningEvidence | None = None
+    planned: Plan | None = None
+    effects: CrossedEffects | None = None
     candidates: tuple[Candidate, ...] = ()
+    references: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def plan(self) -> Plan:
+        """What every field gets; without a plan of its own all levels have a row."""
+        return self.planned or plan_allocation(self.allocation.allocation_rule, self.allocation)
+
+    def put_in_order(self, columns: Iterable[str]) -> "Decision":
+        """Return the same with its fields in the order of the data's columns."""
+        order = [name for name in columns if name in self.allocation.dimensions]
+
+        def sort(values: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: values[name] for name in order if name in values}
+
+        return replace(
+            self,
+            allocation=replace(
+                self.allocation,
+                dimensions=sort(self.allocation.dimensions),
+                cardinalities=sort(self.allocation.cardinalities),
+                parameters=sort(self.allocation.parameters),
+                effects=sort(self.allocation.effects),
+            ),
+            planned=self.planned and replace(self.planned, fields=sort(self.planned.fields)),
+        )
 
     @property
     def winner(self) -> Candidate:
-        """The candidate with the smallest validation loss."""
-        return min(self.candidates, key=lambda each: each.loss)
+        """The candidate that is the plan."""
+        return next(each for each in self.candidates if each.label == self.plan.label)
+
+    def find(self, label: str) -> Candidate | None:
+        """Return the candidate of this name, if there is one."""
+        return next((each for each in self.candidates if each.label == label), None)
 
 
 def fit_coefficients(

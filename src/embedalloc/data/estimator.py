@@ -1,8 +1,7 @@
 """Embedding dimensions for a data frame, in the manner of scikit-learn."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -11,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
@@ -19,11 +19,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from embedalloc.arrays import Floats
 from embedalloc.budgets import select_budget
 from embedalloc.checks import LARGEST_NUMBER, whole_number
 from embedalloc.data.case import DataCase, Limits, make_case, set_limits
 from embedalloc.data.decision import Decision
+from embedalloc.data.effects import cross_fit_effects, fit_effects
 from embedalloc.data.ordering import Rows
+from embedalloc.data.planned import read_effects, train_plan
 from embedalloc.data.report import write_report
 from embedalloc.data.rules import DataRule, data_rule
 from embedalloc.data.table import (
@@ -36,9 +39,9 @@ from embedalloc.data.table import (
     learn_encoding,
     sample_rows,
 )
+from embedalloc.exporters import effect_columns
 from embedalloc.memory import parse_budget
 from embedalloc.problem import build_problem
-from embedalloc.result import Allocation
 from embedalloc.streams import stream
 
 #: `budget="auto"` tries so many parameters per level, where the limits permit them.
@@ -48,14 +51,20 @@ AUTO_FOLDS = 5
 
 
 class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Choose an embedding dimension for every categorical field under a parameter budget.
+    """Choose embedding tables for categorical fields under a parameter budget.
+
+    A plan says per field whether it has a table, which levels have a row in it, its dimension,
+    and whether the shrunken effect of the level is a numeric input beside it. The columns that
+    the planned network reads are those of `fit_transform` (training rows) and `transform` (new
+    rows); `tables_` says how large its tables are. Numeric columns of X are used for planning
+    but not returned: give them to the network yourself, as you like them scaled.
 
     Parameters
     ----------
     budget
-        Embedding parameters that may be spent, Σ N_j d_j, never exceeded; or their memory as
-        float32, such as ``"64 MB"``; or ``"auto"``: the smallest of some budgets that is within
-        one standard error of the best (Algorithm 2).
+        Numbers that may be spent on tables (rows × dimension) and effects (one per level and
+        column), never exceeded; or their memory as float32, such as ``"64 MB"``; or ``"auto"``:
+        the smallest of some budgets that is within one standard error of the best (Algorithm 2).
     rule
         ``screened`` (recommended), ``paper``, ``frequency_weighted``, ``response_aware``, or a
         rule that needs cardinalities only (`embedalloc rules` lists all).
@@ -69,7 +78,9 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     multiple_of
         Dimensions that are not fixed are multiples of this.
     drop_allowed
-        Whether a rule may give a field without signal dimension 0, whatever the minimum.
+        Whether a rule may leave a field without a table, whatever the minimum.
+    pool_allowed
+        Whether the rule ``screened`` may let rare levels share row 0 of a table.
     task
         ``classification``, ``regression`` or ``auto``: text, booleans and up to 20 different
         whole numbers are classes.
@@ -92,6 +103,12 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Dimension by field, in the order of the data.
     allocation_
         The same as an `Allocation`, with costs and budget.
+    tables_
+        By field with a table: its ``rows`` and its ``dimension``.
+    plan_
+        Tables, pooled levels and effects, field by field.
+    effects_
+        The fitted effects of levels; None if the plan has none.
     budget_
         The budget, also where it was selected.
     report_
@@ -107,7 +124,8 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     -----
     The result depends neither on the order of rows and columns nor on the names of levels (see
     `embedalloc.data.table.order_canonically` for the exceptions), but on the names of
-    columns: they name the random numbers.
+    columns: they name the random numbers. Which of five folds a row's own effect comes from
+    follows its place in X.
 
     Examples
     --------
@@ -116,8 +134,11 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> town, shop = rng.integers(30, size=2000), rng.integers(200, size=2000)
     >>> y = rng.normal(size=30)[town] + 0.5 * rng.normal(size=2000)
     >>> X = pd.DataFrame({"town": town.astype(str), "shop": shop.astype(str)})
-    >>> EmbeddingAllocator(budget=500, random_state=0).fit(X, y).dimensions_["shop"]
+    >>> plan = EmbeddingAllocator(budget=500, random_state=0).fit(X, y)
+    >>> plan.dimensions_["shop"]
     0
+    >>> plan.get_feature_names_out()
+    array(['town'], dtype=object)
     """
 
     def __init__(
@@ -131,6 +152,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         maximum: int | Mapping[str, int] | None = None,
         multiple_of: int = 1,
         drop_allowed: bool = True,
+        pool_allowed: bool = True,
         task: str = "auto",
         pilots: int = 2,
         max_rows: int = 200_000,
@@ -147,6 +169,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.maximum = maximum
         self.multiple_of = multiple_of
         self.drop_allowed = drop_allowed
+        self.pool_allowed = pool_allowed
         self.task = task
         self.pilots = pilots
         self.max_rows = max_rows
@@ -156,7 +179,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Choose the dimensions.
+        """Choose the tables.
 
         Parameters
         ----------
@@ -167,16 +190,17 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         rule = data_rule(self.rule)
         frame, target, categorical = self._read(X, y)
-        encoder, data = learn_encoding(
+        encoder, everything = learn_encoding(
             frame,
             target,
             categorical,
             task=find_task(target, self.task),
             min_frequency=whole_number(self.min_frequency, "min_frequency", least=1),
         )
-        limits = self._limits(data.cardinalities)
+        limits = self._limits(everything.cardinalities)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        data = sample_rows(data, whole_number(self.max_rows, "max_rows", least=20), seed=seed)
+        most = whole_number(self.max_rows, "max_rows", least=20)
+        data = sample_rows(everything, most, seed=seed)
         prepare = partial(
             make_case,
             limits=limits,
@@ -190,33 +214,77 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             decision = select_automatically(data, rule, budgets, prepare, seed=seed)
         else:
             budget = parse_budget(self.budget)
-            build_problem(data.cardinalities, budget, **limits.constraints())
+            if not rule.fits_small_budgets:
+                build_problem(data.cardinalities, budget, **limits.constraints())
             case = prepare(data)
             decision = rule.decide(case, rule.gather(case), budget)
+        decision = decision.put_in_order(frame.columns)
+        self._seed = seed
         self.encoder_ = encoder
-        self.allocation_ = _put_in_order(decision.allocation, frame.columns)
-        self.outcome_ = replace(decision, allocation=self.allocation_)
+        self.plan_ = decision.plan
+        self.effects_ = fit_effects(everything) if self.plan_.effects else None
+        self.allocation_ = decision.allocation
+        self.outcome_ = decision
         self.budget_ = self.allocation_.budget
         self.dimensions_ = self.allocation_.dimensions
-        self.cardinalities_ = self.allocation_.cardinalities
-        self.report_ = write_report(self.outcome_, data=data, limits=limits, frame=frame)
+        self.tables_ = self.plan_.tables
+        self.cardinalities_ = {name: each.levels for name, each in self.plan_.fields.items()}
+        self.report_ = write_report(decision, data=data, limits=limits, frame=frame)
         return self
 
-    def transform(self, X: Any) -> NDArray[np.int64]:
-        """Return the codes of the fields; 0 stands for a level never seen.
+    def fit_transform(self, X: Any, y: ArrayLike) -> Any:
+        """Choose the tables and return the inputs of the training rows.
 
-        A field's codes run from 0 to its cardinality minus one, so they index its embedding
-        table. Codes of levels follow their frequency, not their names.
+        Codes are those of `transform`. A row's effects come from the rows of the other four of
+        five folds, as in scikit-learn's TargetEncoder: a network that reads effects in which the
+        row's own target took part trusts them too much. So train on these, never on
+        ``fit(X, y).transform(X)``.
+        """
+        self.fit(X, y)
+        frame, target, _ = self._read(X, y)
+        data = self.encoder_.encode(frame, target)
+        effects = (
+            {}
+            if self.effects_ is None
+            else cross_fit_effects(data, self.effects_, self.plan_.effects, seed=self._seed)
+        )
+        return self._inputs(data, effects, frame.index)
+
+    def transform(self, X: Any) -> Any:
+        """Return the inputs of new rows.
+
+        By field with a table its code, from 0 to the table's rows minus one; 0 stands for levels
+        that are pooled or were never seen, and other codes follow the levels' frequency. Then,
+        by field whose effect is an input, that number: 0 for a level never seen.
         """
         check_is_fitted(self)
         frame = self._frame(X, reset=False)
-        codes = [self.encoder_.fields[name].encode(frame[name]) for name in self.dimensions_]
-        return np.stack(codes, axis=1).astype(np.int64)
+        data = self.encoder_.encode(frame)
+        effects = read_effects(self.plan_, self.effects_, data)
+        return self._inputs(data, effects, frame.index)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the fields, in the order of `transform`."""
+        """Return the names of the columns of `transform`.
+
+        A field's code has its name, its effect the name with ``__effect`` behind it, and with
+        several classes one effect each, ``__effect_<class>``.
+        """
         check_is_fitted(self)
-        return np.array(list(self.dimensions_), dtype=object)
+        return np.array([*self.tables_, *effect_columns(self.allocation_)], dtype=object)
+
+    def _inputs(self, data: FieldData, effects: Mapping[str, Floats], index: pd.Index) -> Any:
+        """Return codes and effects as columns: whole numbers and real ones in a data frame."""
+        columns: list[NDArray[Any]] = [
+            self.plan_.pool(name, data.codes[name]).astype(np.int64) for name in self.tables_
+        ]
+        for name in self.plan_.effects:
+            columns += list(effects[name].T)
+        wants = _get_output_config("transform", self)["dense"]
+        if wants == "default":
+            kind = np.float64 if self.plan_.effects else np.int64
+            return np.stack(columns, axis=1) if columns else np.empty((len(data), 0), kind)
+        names = self.get_feature_names_out()
+        return pd.DataFrame(dict(zip(names, columns, strict=True)), index=index)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -263,24 +331,11 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             fixed=self.fixed,
             multiple_of=whole_number(self.multiple_of, "multiple_of", least=1),
             drop_allowed=self.drop_allowed,
+            pool_allowed=self.pool_allowed,
         )
         # Wrong names and impossible bounds are refused before anything is trained.
         build_problem(cardinalities, LARGEST_NUMBER, **limits.constraints())
         return limits
-
-
-def _put_in_order(found: Allocation, columns: Iterable[str]) -> Allocation:
-    """Return an allocation with its fields in the order of the data's columns."""
-
-    def order(values: Mapping[str, int]) -> dict[str, int]:
-        return {name: values[name] for name in columns if name in values}
-
-    return replace(
-        found,
-        dimensions=order(found.dimensions),
-        cardinalities=order(found.cardinalities),
-        parameters=order(found.parameters),
-    )
 
 
 def _count_trainings(progress: Callable[[int, int], None] | None) -> Callable[[int], None]:
@@ -350,7 +405,7 @@ def select_automatically(
         len(data),
         budgets,
         allocate,
-        lambda rows, found: gathered[rows.tobytes()][0].train(found.allocation.dimensions),
+        lambda rows, found: train_plan(gathered[rows.tobytes()][0], found.plan),
         lambda model, rows: model.loss(data.take(rows)),
         rng=stream(seed, "budget"),
         folds=AUTO_FOLDS,

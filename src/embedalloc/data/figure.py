@@ -5,7 +5,7 @@ from pathlib import Path
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from embedalloc.data.report import Report
+from embedalloc.data.report import FieldReport, Report
 from embedalloc.text import cut_name
 
 # Two of the colours of Okabe and Ito, told apart with every common form of colour blindness.
@@ -25,7 +25,6 @@ def draw_report(report: Report, path: Path) -> None:
         fields = [each for each in fields if each in costly]
     fields.reverse()  # the first field at the top
     places = range(len(fields))
-    verdict = "may or may not matter" if report.verdict == "cannot tell" else report.verdict
     # A dollar sign in a column's name is a dollar sign, not the start of a formula.
     with mpl.rc_context({"font.size": 9, "pdf.fonttype": 42, "text.parse_math": False}):
         figure = Figure(figsize=(6.3, 1.3 + 0.24 * len(fields)), layout="constrained")
@@ -38,7 +37,7 @@ def draw_report(report: Report, path: Path) -> None:
             reach = max(each.dimension, each.largest or 0)
             if each.smallest is not None and each.largest is not None:
                 left.plot([each.smallest, each.largest], [place, place], color="black", lw=1.2)
-            label = "dropped" if each.dimension == 0 else f"{each.dimension}"
+            label = _label(each)
             left.annotate(
                 label,
                 (reach, place),
@@ -48,7 +47,8 @@ def draw_report(report: Report, path: Path) -> None:
                 color=_GREY if each.dimension == 0 else "black",
             )
         left.set_yticks(list(places), [cut_name(each.name) for each in fields])
-        left.set_xlabel("dimension (line: range over pilots)")
+        spread = any(each.smallest is not None for each in fields)
+        left.set_xlabel("dimension (line: range over pilots)" if spread else "dimension")
         right.barh(places, [100 * each.share for each in fields], color=_BLUE, height=0.7)
         right.set_xlabel("share of the budget, %")
         for axes in (left, right):
@@ -56,7 +56,14 @@ def draw_report(report: Report, path: Path) -> None:
             axes.set_xlim(left=0)
         figure.suptitle(
             f"{report.allocation_rule}: {report.spent:,} of {report.budget:,} parameters; "
-            f"allocation {verdict} here",
+            f"better than equal dimensions: {report.verdict}",
             fontsize=9,
         )
         figure.savefig(path, dpi=150)
+
+
+def _label(field: FieldReport) -> str:
+    """Return what stands behind a field's bar."""
+    if field.dimension:
+        return f"{field.dimension}, effect" if field.effect else f"{field.dimension}"
+    return "effect only" if field.effect else "dropped"

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from embedalloc.arrays import Floats
-from embedalloc.data.table import UNSEEN, FieldData, PredictionTask
+from embedalloc.data.table import FieldData, PredictionTask
 from embedalloc.streams import stream
 
 #: Units of the hidden layers, with rectifiers.
@@ -333,6 +333,4 @@ def _fill_absent_levels(model: TabularModel) -> None:
     """Give levels without training rows the average embedding: they contribute nothing."""
     for name, table in model.tables.items():
         frequencies = model.frequencies[name]
-        absent = frequencies == 0
-        absent[UNSEEN] = True
-        table[absent] = frequencies @ table
+        table[frequencies == 0] = frequencies @ table

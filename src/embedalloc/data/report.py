@@ -2,30 +2,27 @@
 
 import textwrap
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from embedalloc.data.case import Limits
 from embedalloc.data.decision import Decision
-from embedalloc.data.screening import DropPath
 from embedalloc.data.table import FieldData, TaskKind
+from embedalloc.data.verdict import (
+    Answer,
+    Verdict,
+    answer_beats_equal,
+    answer_splitting,
+    find_better_reference,
+    recall,
+)
 from embedalloc.result import Allocation
-from embedalloc.text import COLUMNS, bar, cut_name, make_visible, text_table
+from embedalloc.text import COLUMNS, bar, cut_name, make_visible, paragraph, text_table
 
-Verdict = Literal["matters", "does not matter", "cannot tell"]
-
-# Thresholds of the verdict, fixed before any result was looked at.
-#: Below this share of the loss, what dimensions beyond the first add is too little to split a
-#: budget over: retrained networks showed no difference there.
-SMALLEST_HEADROOM = 0.005
-#: A gain along the drop path counts from so many paired standard errors; above it, dropping paid
-#: in retrained networks.
-DROP_GAIN_STANDARD_ERRORS = 3.0
-#: The same for the winner's validation loss against that of equal dimensions. Three and not two,
-#: because the winner is the best of several.
-WINNER_STANDARD_ERRORS = 3.0
+#: A field has "no effect" only if a test of its effect has at least this p-value.
+LARGEST_P_VALUE = 0.05
 
 _BAR = 10
 
@@ -42,14 +39,19 @@ class FieldReport:
         N_j, the unseen level included.
     rows
         Rows of the data in which the field is not missing.
-    dimension, parameters, share
-        d_j, what it costs, and that as a share of the budget.
+    dimension, table_rows
+        d_j and the rows of its table; both 0 if it has none.
+    effect
+        Whether the effect of its level is an input.
+    parameters, share
+        What table and effect cost, and that as a share of the budget.
     smallest, largest
-        The dimension over pilots, halves or seeds; None where there is nothing to compare.
-    value
-        How much the pilots' loss rises without the field, as a share; None if not measured.
-    next_value
-        How much one more dimension would save, as a share of the pilots' loss.
+        The dimension over pilots; None where there is nothing to compare.
+    explained
+        Share of the target's variance that its shrunken effects explain beside the other fields;
+        None if not measured.
+    p_value
+        Of the F test that its levels do not differ.
     why
         One phrase.
     """
@@ -58,22 +60,32 @@ class FieldReport:
     levels: int
     rows: int
     dimension: int
+    table_rows: int
+    effect: bool
     parameters: int
     share: float
     smallest: int | None
     largest: int | None
-    value: float | None
-    next_value: float | None
+    explained: float | None
+    p_value: float | None
     why: str
 
 
 @dataclass(frozen=True)
 class CandidateReport:
-    """One set of dimensions that was trained."""
+    """One plan that was trained; the loss is the mean over its trainings."""
 
     label: str
-    dropped: tuple[str, ...]
     parameters: int
+    validation_loss: float
+    trainings: int
+
+
+@dataclass(frozen=True)
+class ReferenceReport:
+    """A model without embeddings."""
+
+    label: str
     validation_loss: float
 
 
@@ -86,11 +98,11 @@ class Report:
     allocation_rule, task
         Which rule decided, and what is predicted.
     budget, spent
-        Parameters that could be and were spent.
+        Numbers that could be and were spent on tables and effects.
     budget_binds
-        Whether a field with an embedding is below its maximum and no further step is affordable.
+        Whether a table is below its maximum and no further step is affordable.
     saturated
-        Fields at d ≥ N − 1: more dimensions cannot add anything.
+        Fields whose table has full rank: more dimensions cannot add anything.
     fields
         One entry per field, in the order of the data's columns.
     rows, rows_used
@@ -98,16 +110,14 @@ class Report:
     spectrum_ratio, spectrum_correlation, spectrum_is_initialisation
         Median of a_j after over before training of the pilots, the correlation of log a_j with
         its initial values over fields, and whether that means they learnt nothing.
-    headroom
-        What dimensions beyond each field's first can add, as a share of the loss.
-    drop_gain, drop_gain_standard_errors
-        Largest gain along the drop path, as a share of the loss, and over its standard error.
-    winner_gain, winner_gain_standard_errors
-        Validation loss of equal dimensions minus the winner's, likewise.
-    candidates
-        What was trained and validated.
-    verdict, reason
-        Whether allocation matters here, and the sentence that says why.
+    candidates, chosen
+        What was trained and validated, and the label of the plan.
+    references
+        Models without embeddings, on the same rows.
+    better_reference
+        The one that clearly beats the plan, if there is one.
+    beats_equal, splitting
+        Whether the plan beats equal dimensions, and whether it matters how dimensions are split.
     """
 
     allocation_rule: str
@@ -122,46 +132,75 @@ class Report:
     spectrum_ratio: float | None
     spectrum_correlation: float | None
     spectrum_is_initialisation: bool | None
-    headroom: float | None
-    drop_gain: float | None
-    drop_gain_standard_errors: float | None
-    winner_gain: float | None
-    winner_gain_standard_errors: float | None
     candidates: tuple[CandidateReport, ...]
-    verdict: Verdict
-    reason: str
+    chosen: str | None
+    references: tuple[ReferenceReport, ...]
+    better_reference: str | None
+    beats_equal: Answer
+    splitting: Answer
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types, for JSON; what is not a number is None."""
         return make_plain(asdict(self))
 
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the plan beats equal dimensions: yes, no, or cannot tell."""
+        return self.beats_equal.verdict
+
     def __str__(self) -> str:
-        last_words = textwrap.wrap(f"{self._verdict_in_words()}: {self.reason}.", COLUMNS)
-        return "\n".join([self._table(), "", *self._facts(), "", *last_words])
+        answers = [
+            paragraph(words)
+            for words in (
+                _write_answer(
+                    "beats_equal", "Does the plan beat equal dimensions?", self.beats_equal
+                ),
+                _write_answer("splitting", "Does splitting dimensions matter?", self.splitting),
+                self._reference_in_words(),
+            )
+            if words
+        ]
+        return "\n".join([self._table(), "", *self._facts(), "", *answers])
+
+    def _reference_in_words(self) -> str:
+        if self.better_reference is None:
+            return ""
+        losses = {each.label: each.validation_loss for each in self.references}
+        own = next(each.validation_loss for each in self.candidates if each.label == self.chosen)
+        lead = (own - losses[self.better_reference]) / own
+        return (
+            f"A model without embeddings does better here: {self.better_reference}, with a "
+            f"validation loss {100 * lead:.1f} % lower than the planned network's."
+        )
 
     def _table(self) -> str:
-        measured = any(each.value is not None for each in self.fields)
-        taken = 32 + _BAR + 8 * measured + max(len(each.why) for each in self.fields)
-        longest = max(len(each.name) for each in self.fields)
-        width = max(8, min(longest, COLUMNS - taken))
-        largest = max(each.share for each in self.fields) or 1.0
-        # The cells of the head are the least widths of their columns.
-        head = [f"{'field':<{width}}", " levels", " dim", "  range", "   params", " " * _BAR]
-        rows = [
-            [
-                cut_name(each.name, width),
-                f"{each.levels:,}",
-                f"{each.dimension:,}",
-                _write_range(each.smallest, each.largest),
-                f"{each.parameters:,}",
-                bar(each.share / largest, _BAR),
-                *([_write_percent(each.value)] if measured else []),
-                each.why,
-            ]
-            for each in self.fields
+        """Return a line per field; columns that would be empty are left out."""
+        fields = self.fields
+        largest = max(each.share for each in fields) or 1.0
+        columns: list[tuple[str, str, list[str]]] = [
+            (" levels", ">", [f"{each.levels:,}" for each in fields]),
         ]
-        head += ["  worth", "why"] if measured else ["why"]
-        return text_table(head, rows, align="<>>>><><" if measured else "<>>>><<", gap=" ")
+        if any(each.dimension and each.table_rows < each.levels for each in fields):
+            columns.append(("rows", ">", [f"{each.table_rows:,}" for each in fields]))
+        columns.append((" dim", ">", [f"{each.dimension:,}" for each in fields]))
+        if any(each.smallest is not None for each in fields):
+            ranges = [_write_range(each.smallest, each.largest) for each in fields]
+            columns.append(("range", ">", ranges))
+        if any(each.effect for each in fields):
+            columns.append(("effect", "<", ["yes" if each.effect else "" for each in fields]))
+        columns.append((" params", ">", [f"{each.parameters:,}" for each in fields]))
+        bars = (" " * _BAR, "<", [bar(each.share / largest, _BAR) for each in fields])
+        if any(each.explained is not None for each in fields):
+            columns.append(("explains", ">", [_write_percent(each.explained) for each in fields]))
+        columns.append(("why", "<", [each.why for each in fields]))
+        taken = sum(1 + max(map(len, [head, *cells])) for head, _, cells in columns)
+        longest = max(len(each.name) for each in fields)
+        width = max(8, min(longest, COLUMNS - taken))
+        if width + taken + _BAR < COLUMNS:  # bars are the first that a narrow terminal can miss
+            columns.insert(-1, bars)
+        names = ("field", "<", [cut_name(each.name, width) for each in fields])
+        heads, signs, cells = zip(names, *columns, strict=True)
+        return text_table(heads, list(zip(*cells, strict=True)), align="".join(signs), gap=" ")
 
     def _facts(self) -> list[str]:
         share = 100 * self.spent / self.budget if self.budget else 0.0
@@ -182,47 +221,26 @@ class Report:
                 f"the pilots' a_j are × {self.spectrum_ratio:.2f} those of their initial tables: "
                 f"{news}"
             )
-        if self.headroom is not None:
-            lines += [
-                f"headroom beyond one dimension each: {100 * self.headroom:.2f} % of the loss",
-                f"gain of dropping fields: {100 * (self.drop_gain or 0):.2f} % of the loss, "
-                f"{self.drop_gain_standard_errors:.1f} standard errors",
-            ]
         if self.candidates:
-            lines.append("validation loss of what was trained:")
-            best = min(each.validation_loss for each in self.candidates)
+            lines.append("validation loss of what was trained, and of models without embeddings:")
             lines += [
-                f"  {each.validation_loss:.5f}{' *' if each.validation_loss == best else '  '} "
-                f"{each.label}, {each.parameters:,} parameters"
+                f"  {each.validation_loss:.5f}{' *' if each.label == self.chosen else '  '} "
+                f"{each.label}, {each.parameters:,} parameters, "
+                f"{'once' if each.trainings == 1 else f'{each.trainings} trainings'}"
                 for each in self.candidates
             ]
+            lines += [f"  {each.validation_loss:.5f}   {each.label}" for each in self.references]
         return lines
-
-    def _verdict_in_words(self) -> str:
-        if self.verdict == "cannot tell":
-            return "Cannot tell whether allocation matters here"
-        return f"Allocation {self.verdict} here"
 
 
 def write_report(
     decision: Decision, *, data: FieldData, limits: Limits, frame: pd.DataFrame
 ) -> Report:
     """Return the report of what a rule decided for the rows `data` of the user's `frame`."""
-    allocation, spectrum, screening = decision.allocation, decision.spectrum, decision.screening
-    headroom, path = (screening.headroom, screening.path) if screening else (None, None)
+    allocation, spectrum, plan = decision.allocation, decision.spectrum, decision.plan
     upper = {**limits.maximum, **limits.fixed}
-    everything = sum(upper[name] * levels for name, levels in allocation.cardinalities.items())
-    gain, errors = _measure_winner_gain(decision)
-    verdict, reason = judge(
-        pays_for_all=everything <= allocation.budget,
-        headroom=headroom,
-        path=path,
-        dropped=any(
-            dimension == 0 and limits.fixed.get(name) != 0
-            for name, dimension in allocation.dimensions.items()
-        ),
-        winner_errors=errors,
-    )
+    everything = sum(upper[name] * field.levels for name, field in plan.fields.items())
+    better = find_better_reference(decision)
     return Report(
         allocation_rule=allocation.allocation_rule,
         task=data.task.kind,
@@ -231,8 +249,8 @@ def write_report(
         budget_binds=_binds(allocation, limits),
         saturated=tuple(
             name
-            for name, dimension in allocation.dimensions.items()
-            if dimension >= allocation.cardinalities[name] - 1
+            for name, field in plan.fields.items()
+            if field.dimension >= field.rows - 1 and field.dimension
         ),
         fields=tuple(
             _describe_field(name, decision, limits, int(frame[name].notna().sum()))
@@ -243,64 +261,18 @@ def write_report(
         spectrum_ratio=spectrum.median_ratio if spectrum else None,
         spectrum_correlation=spectrum.correlation if spectrum else None,
         spectrum_is_initialisation=spectrum.is_initialisation if spectrum else None,
-        headroom=headroom,
-        drop_gain=path.gain / path.full_loss if path else None,
-        drop_gain_standard_errors=path.gain_in_standard_errors if path else None,
-        winner_gain=gain,
-        winner_gain_standard_errors=errors,
         candidates=tuple(
-            CandidateReport(each.label, each.dropped, each.allocation.cost, each.loss)
+            CandidateReport(each.label, each.plan.cost, each.loss, each.tries)
             for each in decision.candidates
         ),
-        verdict=verdict,
-        reason=reason,
-    )
-
-
-def judge(
-    *,
-    pays_for_all: bool,
-    headroom: float | None,
-    path: DropPath | None,
-    dropped: bool,
-    winner_errors: float | None,
-) -> tuple[Verdict, str]:
-    """Return the verdict and its reason.
-
-    It matters if the winner beats equal dimensions on validation by three paired standard
-    errors, or if the pilots gain that much by dropping fields and the winner drops some. It
-    does not if neither holds and the headroom is below 0.5 % of the loss. Otherwise one sign
-    contradicts another, and nobody can tell. Rules that do not validate cannot tell either,
-    unless the budget pays for everything.
-    """
-    if headroom is None or path is None:
-        if pays_for_all:
-            return "does not matter", "the budget pays for full rank in every field"
-        return "cannot tell", "this rule does not test it; the rule screened does"
-    gains = path.gain_in_standard_errors > DROP_GAIN_STANDARD_ERRORS
-    if winner_errors is not None and winner_errors > WINNER_STANDARD_ERRORS:
-        return "matters", (
-            f"on validation the chosen dimensions beat equal ones by {winner_errors:.1f} "
-            "standard errors"
-        )
-    if gains and dropped:
-        return "matters", (
-            f"leaving fields out gains {path.gain_in_standard_errors:.1f} standard errors, and "
-            "the retrained network confirms it"
-        )
-    if gains:
-        return "cannot tell", (
-            f"leaving fields out of the pilots gains {path.gain_in_standard_errors:.1f} standard "
-            "errors, but no retrained network confirms it"
-        )
-    if headroom < SMALLEST_HEADROOM:
-        return "does not matter", (
-            f"dimensions beyond the first can add {100 * headroom:.2f} % of the loss, and no "
-            "field is in the way; equal dimensions serve as well"
-        )
-    return "cannot tell", (
-        f"dimensions beyond the first could add {100 * headroom:.1f} % of the loss, but no "
-        "retrained network beats equal dimensions clearly"
+        chosen=decision.winner.label if decision.candidates else None,
+        references=tuple(
+            ReferenceReport(name, float(losses.mean()))
+            for name, losses in decision.references.items()
+        ),
+        better_reference=better[0] if better else None,
+        beats_equal=answer_beats_equal(decision),
+        splitting=answer_splitting(decision, pays_for_all=everything <= allocation.budget),
     )
 
 
@@ -316,60 +288,62 @@ def _binds(allocation: Allocation, limits: Limits) -> bool:
     return bool(growing) and min(growing) > allocation.leftover
 
 
-def _measure_winner_gain(decision: Decision) -> tuple[float | None, float | None]:
-    """Return what the winner gains over equal dimensions: share of the loss, standard errors."""
-    equal = next((each for each in decision.candidates if each.label == "equal"), None)
-    if equal is None:
-        return None, None
-    difference = equal.losses - decision.winner.losses
-    if decision.winner is equal or len(difference) < 2:
-        return 0.0, 0.0
-    error = float(difference.std(ddof=1) / np.sqrt(len(difference)))
-    gain = float(difference.mean())
-    return gain / equal.loss, gain / error if error > 0 else 0.0
-
-
 def _describe_field(name: str, decision: Decision, limits: Limits, present: int) -> FieldReport:
-    allocation = decision.allocation
-    dimension = allocation.dimensions[name]
-    value = next_value = None
-    if decision.screening:
-        full = decision.screening.path.full_loss
-        value = (decision.screening.path.removal_losses[name] - full) / full
-        curve = decision.screening.curves[name]
-        if dimension + 1 < len(curve):
-            next_value = float(curve[dimension] - curve[dimension + 1]) / full
+    allocation, plan = decision.allocation, decision.plan.fields[name]
+    effect = decision.effects.fields[name] if decision.effects else None
     low, high = decision.spread[name] if decision.spread else (None, None)
     return FieldReport(
         name=name,
-        levels=allocation.cardinalities[name],
+        levels=plan.levels,
         rows=present,
-        dimension=dimension,
-        parameters=allocation.parameters[name],
-        share=allocation.parameters[name] / allocation.budget if allocation.budget else 0.0,
+        dimension=plan.dimension,
+        table_rows=plan.rows if plan.dimension else 0,
+        effect=plan.effect_columns > 0,
+        parameters=plan.cost,
+        share=plan.cost / allocation.budget if allocation.budget else 0.0,
         smallest=low,
         largest=high,
-        value=value,
-        next_value=next_value,
+        explained=effect.explained if effect else None,
+        p_value=effect.p_value if effect else None,
         why=_explain(name, decision, limits),
     )
 
 
 def _explain(name: str, decision: Decision, limits: Limits) -> str:
-    dimension = decision.allocation.dimensions[name]
+    plan = decision.plan.fields[name]
     if name in limits.fixed:
         return "fixed by you"
-    if dimension == 0:
-        return "dropped: no signal" if name in limits.droppable else "not affordable"
-    if dimension >= decision.allocation.cardinalities[name] - 1:
+    if not plan.dimension:
+        return _explain_missing_table(name, decision, limits)
+    if plan.dimension >= plan.rows - 1:
         return "full rank"
-    if dimension >= limits.maximum[name]:
+    if plan.dimension >= limits.maximum[name]:
         return "at your maximum"
-    if dimension <= max(limits.minimum[name], limits.multiple_of):
+    if plan.dimension <= max(limits.minimum[name], limits.multiple_of):
         return "at the minimum"
     if decision.candidates:
-        return "equal" if decision.winner.label == "equal" else "by relevance"
+        return "by Theorem 3" if decision.winner.label == "split" else "equal"
     return "by the rule"
+
+
+def _explain_missing_table(name: str, decision: Decision, limits: Limits) -> str:
+    """Say why a field has no table; that it has no effect only if a test of it says so."""
+    if decision.plan.fields[name].effect_columns:
+        return "effect only"
+    if name not in limits.droppable:
+        return "not affordable"
+    effect = decision.effects.fields[name] if decision.effects else None
+    if effect is not None and effect.p_value > LARGEST_P_VALUE:
+        return f"dropped: no effect (p = {effect.p_value:.2f})"
+    return "dropped: did not help"
+
+
+def _write_answer(key: str, question: str, answer: Answer) -> str:
+    text = f"{question} {answer.verdict.capitalize()}: {answer.reason}."
+    record = recall(key, answer.verdict)
+    if record is None or answer.gain is None:
+        return text
+    return f"{text} This answer was right in {record[0]} of {record[1]} runs on real tables."
 
 
 def _write_percent(share: float | None) -> str:

@@ -9,8 +9,8 @@ from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
 from embedalloc.data.decision import Decision, PilotEvidence, check_spectrum, decide_by_pilots
 from embedalloc.data.network import TabularModel
+from embedalloc.data.pilots import Pilot, expand_target, split_by_rank, train_half_pilots
 from embedalloc.data.rules import DataRule
-from embedalloc.data.screening import Pilot, expand_target, split_by_rank, train_half_pilots
 from embedalloc.data.table import FieldData
 from embedalloc.from_cardinalities import optimal_dimensions
 from embedalloc.result import Allocation

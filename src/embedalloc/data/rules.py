@@ -21,10 +21,20 @@ TABLE_RULES = {
 
 @dataclass(frozen=True)
 class DataRule:
-    """A rule by its two halves: what it measures, and how it decides for a budget."""
+    """A rule by its two halves: what it measures, and how it decides for a budget.
+
+    Attributes
+    ----------
+    gather, decide
+        The halves.
+    fits_small_budgets
+        Whether it drops and pools until a budget suffices that cannot pay the smallest
+        dimensions of all levels.
+    """
 
     gather: Callable[[DataCase], Any]
     decide: Callable[[DataCase, Any, int], Decision]
+    fits_small_budgets: bool = False
 
 
 def data_rule(name: str) -> DataRule:

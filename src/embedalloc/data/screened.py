@@ -1,91 +1,169 @@
-"""Screen, then allocate: drop fields without signal, keep what validates best."""
+"""Shrunken effects first, then embeddings: a few plans, and the validation loss chooses.
 
-from collections.abc import Mapping, Sequence
+In an additive model a table is worth one number per level, its shrunken effect; a table of more
+dimensions only has to learn what is not additive. So these plans are tried:
+
+1. equal: equal dimensions for all levels of all fields, the safety net;
+2. pruned: fields of ten levels and more have a table only if F_j > 2 (for one field that is
+   Mallows' Cp), and a level a row of its own only if it has 0.3 λ_j rows, and three at least;
+   equal dimensions on the rest;
+3. effects: the same from what is left of the budget once the shrunken effects of those fields
+   are paid whose levels differ by an F test, which are inputs beside the tables;
+4. split: the best of these with the dimensions of Theorem 3 instead of equal ones, a_j being
+   the variance that the field explains. It tells whether splitting matters.
+
+Those within one per cent of the best, and equal dimensions, are trained a second time from other
+initial weights; the lowest mean loss wins, and within the tolerance the simplest of them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from embedalloc.data.case import DataCase
-from embedalloc.data.decision import (
-    Candidate,
-    Decision,
-    ScreeningEvidence,
-    check_spectrum,
-    measure_spread,
-)
+from embedalloc.data.decision import Decision
+from embedalloc.data.effects import CrossedEffects
+from embedalloc.data.plan import Plan, Wish, make_plan, plan_allocation
+from embedalloc.data.planned import Candidate, try_again, try_plan
+from embedalloc.data.references import measure_references
 from embedalloc.data.rules import DataRule
-from embedalloc.data.screening import (
-    FAILURES,
-    find_drop_path,
-    measure_rank_curves,
-    measure_relevance,
-    train_half_pilots,
-)
 from embedalloc.from_cardinalities import integer_dimensions
-from embedalloc.result import Allocation
+from embedalloc.problem import BudgetError, build_problem
+
+#: Fields with fewer levels always keep a table, all levels and no effect: they cost little.
+BIG_FIELD = 10
+#: A big field needs more than this F for a table.
+SMALLEST_F = 2.0
+#: Its effect is an input if the F test has a smaller p-value than this.
+LARGEST_P_VALUE = 0.05
+#: A level needs so many times λ_j rows for a row of its own, ...
+SHARE_OF_SHRINKAGE = 0.3
+#: ... and so many at least.
+SMALLEST_COUNT = 3
+#: Plans within this share of the best loss are trained again.
+CONTENTION = 0.01
+#: Within this share of the best loss the simplest plan wins: initial weights alone change the
+#: loss by so much, and gains below it were as often losses for another network.
+TOLERANCE = 0.005
+#: No field counts for less than this share of the largest in Theorem 3.
+COEFFICIENT_FLOOR = 0.02
 
 
-def gather_screening(case: DataCase) -> ScreeningEvidence:
-    """Train the half pilots and measure path, curves and relevance."""
-    pilots = train_half_pilots(case, later=len(case.names) + 2)
-    droppable = [name for name in case.names if name in case.limits.droppable]
-    return ScreeningEvidence(
-        find_drop_path(pilots, droppable),
-        measure_rank_curves(pilots),
-        measure_relevance(case.training, seed=case.seed),
-        tuple(measure_relevance(pilot.judged_on, seed=case.seed) for pilot in pilots),
-        check_spectrum([pilot.model for pilot in pilots], weighted=False),
-    )
-
-
-def decide_screened(case: DataCase, evidence: ScreeningEvidence, budget: int) -> Decision:
-    """Train the candidates one after the other and keep the best on validation (steps 5, 6)."""
-    path = evidence.path.fields
-    equal = case.allocate("equal", budget)
-    candidates = []
-    if any(equal.dimensions.values()):
-        candidates.append(_try(case, "equal", equal, (), 1 + len(path)))
-    best = candidates[0].loss if candidates else np.inf
-    failures = 0
-    for length in range(len(path) + 1):
-        dropped = path[:length]
-        allocation = _share_by_relevance(case, evidence.relevance, dropped, budget)
-        if any(allocation.dimensions == each.allocation.dimensions for each in candidates):
-            continue  # the same network again
-        label = f"without {length}" if length else "by relevance"
-        candidates.append(_try(case, label, allocation, dropped, len(path) - length))
-        failures = 0 if candidates[-1].loss < best else failures + 1
-        best = min(best, candidates[-1].loss)
-        if failures == FAILURES:
-            break
-    chosen = min(candidates, key=lambda each: each.loss)
-    halves = [
-        _share_by_relevance(case, half, chosen.dropped, budget) for half in evidence.half_relevances
+def list_wishes(effects: CrossedEffects, cardinalities: Mapping[str, int]) -> list[Wish]:
+    """Return what plans 1 to 3 would like, the simplest first."""
+    fields = {name: effects.fields[name] for name, n in cardinalities.items() if n >= BIG_FIELD}
+    weak = frozenset(name for name, each in fields.items() if each.f_statistic <= SMALLEST_F)
+    counts = {
+        name: max(SMALLEST_COUNT, SHARE_OF_SHRINKAGE * each.shrinkage)
+        for name, each in fields.items()
+    }
+    varying = [name for name, each in fields.items() if each.p_value < LARGEST_P_VALUE]
+    by_strength = sorted(varying, key=lambda name: (-fields[name].f_statistic, name))
+    return [
+        Wish("equal"),
+        Wish("pruned", weak, counts),
+        Wish("effects", weak, counts, by_strength),
     ]
+
+
+def list_plans(case: DataCase, budget: int) -> list[Plan]:
+    """Return plans 1 to 3 as far as the budget and the user's limits permit, none twice."""
+    worth = {name: effect.f_statistic for name, effect in case.effects.fields.items()}
+    columns = case.effects.intercept.size
+    plans: list[Plan] = []
+    for wish in list_wishes(case.effects, case.cardinalities):
+        if wish.label == "equal":
+            found = _plan_equal(case, budget)
+        else:
+            found = make_plan(
+                wish, case.counts, case.limits, budget, worth=worth, effect_columns=columns
+            )
+        if found is not None and all(found.fields != each.fields for each in plans):
+            plans.append(found)
+    if not plans:
+        # Nothing may be dropped or pooled as far as the budget wants: say what it must be.
+        build_problem(case.cardinalities, budget, **case.limits.constraints())
+        raise BudgetError(f"budget {budget} cannot pay the smallest permitted tables")
+    return plans
+
+
+def _plan_equal(case: DataCase, budget: int) -> Plan | None:
+    try:
+        return plan_allocation("equal", case.allocate("equal", budget))
+    except BudgetError:
+        return None
+
+
+def split_dimensions(case: DataCase, plan: Plan) -> Plan | None:
+    """Return a plan with its tables' dimensions by Theorem 3; None if they are the same."""
+    tables = {name: field for name, field in plan.fields.items() if field.dimension}
+    if not tables:
+        return None
+    rows = {name: field.rows for name, field in plan.fields.items()}
+    explained = {name: case.effects.fields[name].explained for name in plan.fields}
+    floor = COEFFICIENT_FLOOR * max(explained.values()) or 1.0
+    spent = sum(field.levels * field.effect_columns for field in plan.fields.values())
+    without = plan.fields.keys() - tables.keys()
+    found = integer_dimensions(
+        {name: max(value, floor) for name, value in explained.items()},
+        rows,
+        plan.budget - spent,
+        **case.limits.for_rows(rows, without),
+    )
+    if found.dimensions == plan.dimensions:
+        return None
+    fields = {
+        name: replace(field, dimension=found.dimensions[name])
+        for name, field in plan.fields.items()
+    }
+    return Plan("split", fields, plan.budget)
+
+
+def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Decision:
+    """Train the plans, the contenders twice, and choose."""
+    tried = list(_try_plans(case, budget))
+    best = min(each.loss for each in tried)
+    again = [
+        k
+        for k, each in enumerate(tried)
+        if each.label == "equal" or each.loss <= best * (1 + CONTENTION)
+    ]
+    for done, k in enumerate(again, start=1):
+        tried[k] = try_again(case, tried[k])
+        case.trained(len(again) - done)
+    chosen = choose(tried)
     return Decision(
-        replace(chosen.allocation, allocation_rule="screened"),
-        spread=None if chosen.label == "equal" else measure_spread([chosen.allocation, *halves]),
-        spectrum=evidence.spectrum,
-        screening=evidence,
-        candidates=tuple(candidates),
+        chosen.plan.to_allocation("screened", case.training.task),
+        planned=chosen.plan,
+        effects=effects,
+        candidates=tuple(tried),
+        references=measure_references(case),
     )
 
 
-def _try(
-    case: DataCase, label: str, allocation: Allocation, dropped: tuple[str, ...], remaining: int
-) -> Candidate:
-    losses = case.train(allocation.dimensions).validation_losses
-    case.trained(remaining)
-    return Candidate(label, allocation, dropped, losses)
+def _try_plans(case: DataCase, budget: int) -> Iterator[Candidate]:
+    """Train every plan once, and the best with the dimensions of Theorem 3."""
+    plans = list_plans(case, budget)
+    tried = []
+    for k, plan in enumerate(plans, start=1):
+        tried.append(try_plan(case, plan))
+        case.trained(2 * len(plans) + 2 - k)
+    yield from tried
+    split = split_dimensions(case, choose(tried).plan)
+    if split is not None:
+        yield try_plan(case, split)
+        case.trained(len(plans) + 1)
 
 
-def _share_by_relevance(
-    case: DataCase, coefficients: Mapping[str, float], dropped: Sequence[str], budget: int
-) -> Allocation:
-    """Return Theorem 3's whole dimensions for the kept fields, 0 for the others."""
-    limits = replace(case.limits, fixed={**case.limits.fixed, **dict.fromkeys(dropped, 0)})
-    found = integer_dimensions(coefficients, case.cardinalities, budget, **limits.constraints())
-    return replace(found, allocation_rule="screened", objective=None, lower_bound=None)
+def choose(tried: Sequence[Candidate]) -> Candidate:
+    """Return the simplest candidate whose loss is within the tolerance of the lowest.
+
+    Candidates stand in the order of their complexity. One that was trained once, because it was
+    behind, does not compete with those that were trained twice.
+    """
+    most = max(each.tries for each in tried)
+    contenders = [each for each in tried if each.tries == most]
+    best = min(each.loss for each in contenders)
+    return next(each for each in contenders if each.loss <= best + TOLERANCE * abs(best))
 
 
-SCREENED = DataRule(gather_screening, decide_screened)
+SCREENED = DataRule(lambda case: case.effects, decide_screened, fits_small_budgets=True)

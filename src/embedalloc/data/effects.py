@@ -1,0 +1,243 @@
+"""Shrunken effects of levels: a crossed random-effects model, fitted by backfitting.
+
+    y = μ + x'b + Σ_j u_j[level of field j] + noise,   u_jl ~ N(0, τ²_j),   noise ~ N(0, σ²)
+
+with a ridge on the numbers. A level with n_l rows keeps the share n_l / (n_l + λ_j) of its mean
+residual, λ_j = σ²/τ²_j: the λ_j of the paper's Theorem 1. Classes count as columns of zeros and
+ones; all columns of a field share one λ_j. A logistic model by working responses was tried on
+three tables with two classes and four splits: plans with its effects were 8 per mille better
+than equal dimensions, with these 10. So the simpler model stays; a network bends its inputs as
+it likes.
+
+For given λ_j the sweeps converge to the solution of Henderson's mixed-model equations. The
+variances are those of the analysis of variance of each field's partial residuals (method of
+moments), renewed in every sweep.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import f as f_distribution
+
+from embedalloc.arrays import Floats, Ints
+from embedalloc.data.ordering import Codes, Rows
+from embedalloc.data.table import FieldData
+from embedalloc.streams import stream
+
+#: Most sweeps over the fields.
+SWEEPS = 12
+#: Sweeps end when no fitted value moves by more than this share of the target's deviation.
+TOLERANCE = 1e-3
+#: Penalty on the coefficients of standardised numbers, in rows.
+RIDGE = 1.0
+#: Folds of the cross-fitted effects.
+FOLDS = 5
+#: Scaled effects beyond this, up or down, are set to it.
+LARGEST_EFFECT = 6.0
+
+
+@dataclass(frozen=True)
+class FieldEffect:
+    """What one field adds to the target, level by level.
+
+    Attributes
+    ----------
+    values
+        Shrunken effect u_jl of every level (rows) on every target column; 0 for a level without
+        rows.
+    noise
+        Variance σ² of what the field leaves unexplained, summed over target columns.
+    variance
+        Variance τ²_j of the effects, likewise; 0 where levels differ no more than noise would.
+    f_statistic
+        Mean square between levels over that within; about 1 for a field without effect.
+    degrees
+        Degrees of freedom of the two mean squares.
+    deviations
+        Standard deviation of the effect over the rows, by target column.
+    explained
+        Variance of the effect over the rows as a share of the target's.
+    """
+
+    values: Floats
+    noise: float
+    variance: float
+    f_statistic: float
+    degrees: tuple[int, int]
+    deviations: Floats
+    explained: float = 0.0
+
+    @property
+    def shrinkage(self) -> float:
+        """λ_j = σ²/τ²_j, in rows: a level with so many keeps half of its mean residual."""
+        return self.noise / self.variance if self.variance > 0 else float("inf")
+
+    @property
+    def p_value(self) -> float:
+        """Probability of so large an F if the field had no effect (normal noise, one column)."""
+        if min(self.degrees) < 1:
+            return 1.0
+        return float(f_distribution.sf(self.f_statistic, *self.degrees))
+
+    def scale(self, values: Floats) -> Floats:
+        """Return effects as a network reads them: over their deviation, and never far out."""
+        size = np.where(self.deviations > 0, self.deviations, 1.0)
+        return np.clip(values / size, -LARGEST_EFFECT, LARGEST_EFFECT)
+
+    def read(self, codes: Codes) -> Floats:
+        """Return the inputs of rows with these levels, a column per target column."""
+        return self.scale(self.values[codes])
+
+
+@dataclass(frozen=True)
+class CrossedEffects:
+    """A fitted crossed random-effects model.
+
+    Attributes
+    ----------
+    fields
+        By name.
+    intercept, slopes
+        Of the target columns, on the numbers' basis (`expand_numbers`).
+    """
+
+    fields: Mapping[str, FieldEffect]
+    intercept: Floats
+    slopes: Floats
+
+    def predict(self, data: FieldData) -> Floats:
+        """Return fitted target columns for some rows."""
+        total = self.intercept + expand_numbers(data.numbers) @ self.slopes
+        for name, effect in self.fields.items():
+            total += effect.values[data.codes[name]]
+        return total
+
+
+def fit_effects(
+    data: FieldData,
+    *,
+    shrinkage: Mapping[str, float] | None = None,
+    sweeps: int = SWEEPS,
+    tolerance: float = TOLERANCE,
+) -> CrossedEffects:
+    """Fit the model to some rows.
+
+    Parameters
+    ----------
+    data
+        The rows.
+    shrinkage
+        λ_j by field, where they are known already; otherwise estimated.
+    sweeps, tolerance
+        See `SWEEPS` and `TOLERANCE`.
+    """
+    goals = target_columns(data)
+    basis = expand_numbers(data.numbers)
+    # Small fields first: what a coarse field explains is not left to a fine one inside it.
+    names = sorted(data.names, key=lambda name: (data.cardinalities[name], name))
+    counts = {
+        name: np.bincount(data.codes[name], minlength=data.cardinalities[name]) for name in names
+    }
+    gram = basis.T @ basis + RIDGE * np.eye(basis.shape[1])
+    intercept = goals.mean(axis=0)
+    slopes = np.zeros((basis.shape[1], goals.shape[1]))
+    found = {name: _no_effect(data.cardinalities[name], goals.shape[1]) for name in names}
+    residual = goals - intercept
+    smallest_move = tolerance * max(float(np.sqrt((residual**2).mean())), 1e-300)
+    for _ in range(sweeps):
+        before = residual.copy()
+        part = residual + basis @ slopes
+        slopes = np.linalg.solve(gram, basis.T @ part)
+        residual = part - basis @ slopes
+        for name in names:
+            codes = data.codes[name]
+            part = residual + found[name].values[codes]
+            known = None if shrinkage is None else shrinkage[name]
+            found[name], shift = _estimate_effect(part, codes, counts[name], known)
+            residual = part - shift - found[name].values[codes]
+            intercept = intercept + shift
+        if np.abs(residual - before).max(initial=0.0) <= smallest_move:
+            break
+    total = max(float(goals.var(axis=0).sum()), 1e-300)
+    shares = {name: float((each.deviations**2).sum()) / total for name, each in found.items()}
+    fields = {name: replace(found[name], explained=shares[name]) for name in data.names}
+    return CrossedEffects(fields, intercept, slopes)
+
+
+def _no_effect(levels: int, columns: int) -> FieldEffect:
+    zeros = np.zeros((levels, columns))
+    return FieldEffect(zeros, 0.0, 0.0, 0.0, (0, 0), np.zeros(columns))
+
+
+def _estimate_effect(
+    part: Floats, codes: Codes, counts: Ints, shrinkage: float | None
+) -> tuple[FieldEffect, Floats]:
+    """Return a field's effects on its partial residuals, and the change of the intercept.
+
+    Both together minimise the penalised squares, so that sweeps settle quickly.
+    """
+    rows, levels = len(part), int((counts > 0).sum())
+    sums = np.stack([np.bincount(codes, column, minlength=len(counts)) for column in part.T], 1)
+    means = sums / np.maximum(counts, 1)[:, None]
+    centre = part.mean(axis=0)
+    between = float((counts[:, None] * (means - centre) ** 2).sum())
+    within = max(float((part**2).sum() - (counts[:, None] * means**2).sum()), 0.0)
+    degrees = (levels - 1, rows - levels)
+    if shrinkage is None and (min(degrees) < 1 or between == 0):
+        return _no_effect(len(counts), part.shape[1]), centre
+    noise = within / max(degrees[1], 1)
+    spread = rows - float((counts.astype(np.float64) ** 2).sum()) / rows
+    variance = max(0.0, between - degrees[0] * noise) / max(spread, 1e-300)
+    if shrinkage is None:
+        # Levels that explain all of the target leave no noise: then nothing is shrunk.
+        shrinkage = noise / variance if variance > 0 else np.inf
+    elif np.isfinite(shrinkage):
+        variance = noise / shrinkage if shrinkage > 0 else variance
+    f_statistic = between / max(degrees[0], 1) / noise if noise > 0 else np.inf
+    if not np.isfinite(shrinkage):
+        values, shift = np.zeros_like(means), centre
+    else:
+        kept = (counts / np.maximum(counts + shrinkage, 1e-300))[:, None]
+        shift = (kept * means).sum(axis=0) / kept.sum()
+        values = kept * (means - shift)
+    average = counts @ values / rows
+    deviations = np.sqrt(counts @ (values - average) ** 2 / rows)
+    return FieldEffect(values, noise, variance, f_statistic, degrees, deviations), shift
+
+
+def target_columns(data: FieldData) -> Floats:
+    """Return what is explained: the target itself, or one column of zeros and ones per class.
+
+    Two classes need one column.
+    """
+    if data.task.kind != "multiclass":
+        return data.target[:, None].astype(np.float64)
+    return (data.target[:, None] == np.arange(len(data.task.classes))).astype(np.float64)
+
+
+def expand_numbers(numbers: NDArray[np.float32]) -> Floats:
+    """Return standardised numbers and their logarithms, sign kept: skewed ones need these."""
+    values = numbers.astype(np.float64)
+    return np.hstack([values, np.sign(values) * np.log1p(np.abs(values))])
+
+
+def cross_fit_effects(
+    data: FieldData, fitted: CrossedEffects, names: Sequence[str], *, seed: int
+) -> dict[str, Floats]:
+    """Return effects of training rows as inputs, each from four fifths of the rows without it.
+
+    A row's own target must not be in the number that a network reads for it. The λ_j are those
+    of all rows.
+    """
+    shrinkage = {name: effect.shrinkage for name, effect in fitted.fields.items()}
+    fold_of = stream(seed, "effects").permutation(len(data)) % FOLDS
+    found = {name: np.zeros((len(data), fitted.intercept.size)) for name in names}
+    for fold in range(FOLDS):
+        own: Rows = np.flatnonzero(fold_of == fold)
+        others: Rows = np.flatnonzero(fold_of != fold)
+        model = fit_effects(data.take(others), shrinkage=shrinkage)
+        for name in names:
+            found[name][own] = model.fields[name].values[data.codes[name][own]]
+    return {name: fitted.fields[name].scale(values) for name, values in found.items()}

@@ -1,0 +1,56 @@
+"""Pilots on halves of the rows, and their fields taken apart into directions."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from embedalloc.arrays import Floats
+from embedalloc.data.case import DataCase
+from embedalloc.data.network import TabularModel
+from embedalloc.data.table import FieldData
+from embedalloc.streams import stream
+
+#: Largest embedding dimension of a pilot.
+PILOT_DIMENSION = 12
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """A network trained on one half of the training rows, and the other half to judge it by."""
+
+    model: TabularModel
+    judged_on: FieldData
+
+
+def train_half_pilots(case: DataCase, *, later: int) -> tuple[Pilot, Pilot]:
+    """Train two pilots on halves of the training rows; so many trainings may follow."""
+    dimensions = {name: min(n, PILOT_DIMENSION) for name, n in case.cardinalities.items()}
+    order = stream(case.seed, "halves").permutation(len(case.training))
+    halves = [case.training.take(np.sort(order[k::2])) for k in range(2)]
+    pilots = []
+    for k, half in enumerate(halves):
+        model = replace(case, training=half).train(dimensions, f"pilot {k}")
+        pilots.append(Pilot(model, halves[1 - k]))
+        case.trained(later + 1 - k)
+    return pilots[0], pilots[1]
+
+
+def split_by_rank(model: TabularModel, name: str) -> list[tuple[Tensor, Tensor]]:
+    """Split T_j into rank-one parts (a score per level, a direction), the largest first."""
+    contribution = model.contributions()[name].double()
+    weighted = contribution.T @ (model.frequencies[name].double()[:, None] * contribution)
+    _, directions = torch.linalg.eigh(weighted)
+    return [
+        ((contribution @ direction).float(), direction.float())
+        for direction in directions.T.flip(0)
+    ]
+
+
+def expand_target(data: FieldData) -> Floats:
+    """Return the target as columns of numbers: indicators for classes."""
+    if data.task.kind == "regression":
+        return data.target[:, None].astype(np.float64)
+    classes = np.arange(len(data.task.classes))
+    return (data.target[:, None] == classes).astype(np.float64)

@@ -1,0 +1,71 @@
+"""Models without embeddings: what a planned network must beat to be worth its trouble."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.preprocessing import OneHotEncoder
+from threadpoolctl import threadpool_limits
+
+from embedalloc.arrays import Floats
+from embedalloc.data.case import DataCase
+from embedalloc.data.effects import expand_numbers
+from embedalloc.data.table import FieldData
+
+#: Probabilities below this count as this: the loss stays finite.
+SMALLEST_PROBABILITY = 1e-6
+
+
+def measure_references(case: DataCase) -> dict[str, Floats]:
+    """Return the loss of every validation row, by the name of the model.
+
+    The models are scikit-learn's, untuned. The first and the last read the numbers and the
+    shrunken effect of every field, the second one column per level.
+    """
+    known, new = case.training, case.validation
+    inputs = (
+        _join(known, list(case.training_effects.values())),
+        _join(new, [case.effects.fields[name].read(new.codes[name]) for name in case.names]),
+    )
+    encoder = OneHotEncoder(handle_unknown="ignore").fit(_stack_codes(known))
+    levels = tuple(
+        sparse.hstack(
+            [encoder.transform(_stack_codes(rows)), sparse.csr_array(expand_numbers(rows.numbers))]
+        ).tocsr()
+        for rows in (known, new)
+    )
+    regression = known.task.kind == "regression"
+    linear = Ridge() if regression else LogisticRegression(max_iter=200)
+    boosting = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
+    models = {
+        "effects only": (linear, inputs),
+        "one-hot ridge": (linear, levels),
+        "gradient boosting": (boosting(random_state=0), inputs),
+    }
+    # On a busy machine the threads of gradient boosting wait for each other for minutes.
+    with threadpool_limits(1):
+        return {
+            name: _measure_losses(model.fit(of_known, known.target), of_new, new)
+            for name, (model, (of_known, of_new)) in models.items()
+        }
+
+
+def _join(data: FieldData, effects: list[Floats]) -> Floats:
+    return np.hstack([expand_numbers(data.numbers), *effects])
+
+
+def _stack_codes(data: FieldData) -> Floats:
+    return np.stack([data.codes[name] for name in data.names], axis=1)
+
+
+def _measure_losses(model: Any, inputs: Any, data: FieldData) -> Floats:
+    """Return squared errors, or the log loss of the class that was seen."""
+    if data.task.kind == "regression":
+        return np.asarray((model.predict(inputs) - data.target) ** 2, dtype=np.float64)
+    # A class without a training row has no column; its probability is 0.
+    place = np.searchsorted(model.classes_, data.target).clip(max=len(model.classes_) - 1)
+    found = model.predict_proba(inputs)[np.arange(len(data)), place]
+    found = np.where(model.classes_[place] == data.target, found, 0.0)
+    return -np.log(np.maximum(found, SMALLEST_PROBABILITY))

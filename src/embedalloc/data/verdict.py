@@ -1,0 +1,182 @@
+"""Two questions about a plan, answered in per cent of the loss.
+
+Does it beat equal dimensions here, and does it matter how dimensions are split? The answers rest
+on the validation rows and on two trainings of each contender.
+"""
+
+import json
+from dataclasses import dataclass
+from importlib import resources
+from typing import Literal
+
+import numpy as np
+
+from embedalloc.arrays import Floats
+from embedalloc.data.decision import Decision
+from embedalloc.data.planned import Candidate
+
+Verdict = Literal["yes", "no", "cannot tell"]
+
+#: A plan beats equal dimensions if its gain on validation is above this share of the loss.
+CLEAR_GAIN = 0.01
+#: Splitting does not matter if the interval of its gain lies within this share of the loss.
+SMALL_GAIN = 0.005
+#: Half the width of an interval, in standard errors: 95 %.
+STANDARD_ERRORS = 1.96
+#: A model without embeddings is better if it leads by so many standard errors.
+CLEAR_LEAD = 2.0
+#: How often verdicts were right on real tables, as `snakemake tables` counted.
+TRACK_RECORD = "track_record.json"
+
+#: What each candidate adds to the one before it.
+_ADDED = {
+    "pruned": "dropping and pooling",
+    "effects": "effects as inputs",
+    "split": "splitting dimensions",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question.
+
+    Attributes
+    ----------
+    verdict
+        Yes, no, or cannot tell.
+    gain, low, high
+        Reduction of the validation loss as a share of it, and its 95 % interval over rows and
+        initial weights; None if it was not measured.
+    reason
+        One sentence, without its full stop.
+    """
+
+    verdict: Verdict
+    gain: float | None
+    low: float | None
+    high: float | None
+    reason: str
+
+
+def measure_gain(before: Candidate, after: Candidate) -> tuple[float, float, float]:
+    """Return the gain of one candidate over another with its interval, as shares of the loss."""
+    tries = min(before.tries, after.tries)
+    differences = before.losses[:tries] - after.losses[:tries]
+    gain = float(differences.mean())
+    variance = float(differences.mean(axis=0).var(ddof=1)) / differences.shape[1]
+    if tries > 1:
+        variance += float(differences.mean(axis=1).var(ddof=1)) / tries
+    reach = STANDARD_ERRORS * np.sqrt(variance)
+    loss = before.loss or 1.0
+    return gain / loss, (gain - reach) / loss, (gain + reach) / loss
+
+
+def answer_beats_equal(decision: Decision) -> Answer:
+    """Say whether the plan beats equal dimensions, and by what."""
+    equal = decision.find("equal")
+    if not decision.candidates:
+        return Answer(
+            "cannot tell", None, None, None, "this rule does not test it; the rule screened does"
+        )
+    if equal is None:
+        reason = "the budget cannot pay one dimension for every level, so nothing is compared"
+        return Answer("cannot tell", None, None, None, reason)
+    winner = decision.winner
+    if winner is equal:
+        reason = "the plan is equal dimensions; nothing else that was tried did better"
+        return Answer("no", 0.0, 0.0, 0.0, reason)
+    gain, low, high = measure_gain(equal, winner)
+    parts = _list_parts(decision)
+    verdict: Verdict = "yes" if gain > CLEAR_GAIN else "cannot tell"
+    reason = (
+        f"the plan's validation loss is {_percent(gain)} lower ({_percent(low)} to "
+        f"{_percent(high)}): {parts}"
+    )
+    if min(equal.losses.mean(axis=1)) <= winner.loss:
+        reason += f"; the better of {equal.tries} starts of equal dimensions does as well"
+    return Answer(verdict, gain, low, high, reason)
+
+
+def _list_parts(decision: Decision) -> str:
+    """Say what each step from equal dimensions to the plan gained."""
+    words = []
+    before = decision.find("equal")
+    for label, what in _ADDED.items():
+        step = decision.find(label)
+        if before is None or step is None:
+            continue
+        if label == "split" and decision.winner is not step:
+            continue
+        words.append(f"{what} {_percent((before.loss - step.loss) / before.loss)}")
+        before = step
+        if step is decision.winner:
+            break
+    return ", ".join(words)
+
+
+def answer_splitting(decision: Decision, *, pays_for_all: bool) -> Answer:
+    """Say whether unequal dimensions for the same tables change the loss."""
+    if pays_for_all:
+        reason = "the budget pays for full rank in every table"
+        return Answer("no", 0.0, 0.0, 0.0, reason)
+    split = decision.find("split")
+    base = _find_base(decision)
+    if not decision.candidates:
+        return Answer(
+            "cannot tell", None, None, None, "this rule does not test it; the rule screened does"
+        )
+    if split is None or base is None:
+        return Answer("no", 0.0, 0.0, 0.0, "Theorem 3 gives these tables the same dimensions")
+    gain, low, high = measure_gain(base, split)
+    reason = (
+        f"the dimensions of Theorem 3 instead of equal ones in the same tables change the "
+        f"validation loss by {_percent(-gain)} ({_percent(-high)} to {_percent(-low)})"
+    )
+    if low > 0 and gain > SMALL_GAIN:
+        return Answer("yes", gain, low, high, reason)
+    if max(abs(low), abs(high)) < SMALL_GAIN:
+        return Answer("no", gain, low, high, reason)
+    return Answer("cannot tell", gain, low, high, reason)
+
+
+def _find_base(decision: Decision) -> Candidate | None:
+    """Return the candidate whose tables were split."""
+    split = decision.find("split")
+    if split is None:
+        return None
+
+    def tables(candidate: Candidate) -> list[tuple[int, int]]:
+        fields = candidate.plan.fields.values()
+        return [(field.kept, field.effect_columns) for field in fields]
+
+    return next(
+        each for each in decision.candidates if each is not split and tables(each) == tables(split)
+    )
+
+
+def find_better_reference(decision: Decision) -> tuple[str, float] | None:
+    """Return the model without embeddings that clearly beats the plan, and its lead."""
+    if not decision.references or not decision.candidates:
+        return None
+    name, losses = min(decision.references.items(), key=lambda item: float(item[1].mean()))
+    winner = decision.winner
+    lead: Floats = winner.losses.mean(axis=0) - losses
+    error = float(lead.std(ddof=1)) / np.sqrt(len(lead))
+    if lead.mean() <= CLEAR_LEAD * error:
+        return None
+    return name, float(lead.mean()) / winner.loss
+
+
+def recall(question: str, verdict: Verdict) -> tuple[int, int] | None:
+    """Return how often such a verdict was right on real tables, and of how many."""
+    home = resources.files("embedalloc.data") / TRACK_RECORD
+    if not home.is_file():
+        return None
+    record = json.loads(home.read_text(encoding="utf-8"))["verdicts"]
+    entry = record.get(question, {}).get(verdict)
+    return None if entry is None else (entry["right"], entry["of"])
+
+
+def _percent(share: float) -> str:
+    text = f"{100 * share:+.1f} %"
+    return "0.0 %" if text in ("+0.0 %", "-0.0 %") else text.replace("-", "−")
