@@ -1,4 +1,4 @@
-"""How often screening drops noise, keeps signal, and says that allocation does not matter.
+"""How often screening drops noise, keeps signal, and what it answers.
 
 python -m tests.benchmarks.screening_rates --seeds 40
 """
@@ -37,14 +37,14 @@ def main():
             for field, dimension in fit.dimensions_.items():
                 kind = field.rstrip("0123456789")
                 count[kind] += 1
-                count[f"{kind} dropped"] += dimension == 0
-            verdicts[fit.report_.verdict] += 1
-            gain = fit.report_.drop_gain_standard_errors
-            count["path gains"] += gain > 3
+                count[f"{kind} without table"] += dimension == 0
+                count[f"{kind} dropped"] += field in fit.plan_.dropped
+            verdicts[f"beats equal: {fit.report_.beats_equal.verdict}"] += 1
+            verdicts[f"splitting: {fit.report_.splitting.verdict}"] += 1
         print(
-            f"{name}: noise fields dropped {count['noise dropped']} of {count['noise']}, "
-            f"signal fields dropped {count['signal dropped']} of {count['signal']}, "
-            f"path gains above 3 se in {count['path gains']} of {arguments.seeds}; "
+            f"{name}: noise fields without table {count['noise without table']} "
+            f"of {count['noise']}, signal fields without table {count['signal without table']} "
+            f"and dropped {count['signal dropped']} of {count['signal']}; "
             f"verdicts {dict(verdicts)}; {time.perf_counter() - begin:.0f} s",
             flush=True,
         )

@@ -230,6 +230,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.tables_ = self.plan_.tables
         self.cardinalities_ = {name: each.levels for name, each in self.plan_.fields.items()}
         self.report_ = write_report(decision, data=data, limits=limits, frame=frame)
+        _refuse_equal_names(self.get_feature_names_out())
         return self
 
     def fit_transform(self, X: Any, y: ArrayLike) -> Any:
@@ -336,6 +337,13 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # Wrong names and impossible bounds are refused before anything is trained.
         build_problem(cardinalities, LARGEST_NUMBER, **limits.constraints())
         return limits
+
+
+def _refuse_equal_names(names: NDArray[Any]) -> None:
+    """Refuse a field that is called as another field's effect."""
+    values, counts = np.unique(names.astype(str), return_counts=True)
+    if (counts > 1).any():
+        raise DataError(f"column {values[counts > 1][0]!r} has the name of an effect; rename it")
 
 
 def _count_trainings(progress: Callable[[int, int], None] | None) -> Callable[[int], None]:
