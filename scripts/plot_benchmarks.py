@@ -16,7 +16,7 @@ from tests.benchmarks.summary import PEAK, PRODUCT, RATIO_AIMS, growth, ratio
 LOOKS = {
     OURS: style.Look("ours", style.BLUE, "o"),
     "ours, two processes": style.Look("ours, two processes", style.SKY, "."),
-    "literal": style.Look("literal", style.VERMILLION, "s"),
+    "literal": style.Look("by definition", style.VERMILLION, "s"),
     "numpy SVD": style.Look("numpy SVD", style.VERMILLION, "s"),
     "scipy svdvals": style.Look("scipy svdvals", style.ORANGE, "^"),
     "randomized SVD": style.Look("randomized SVD", style.PURPLE, "D"),
@@ -30,6 +30,8 @@ LOOKS = {
     "torch.func.vmap": style.Look("torch.func.vmap", style.GREEN, "D"),
 }
 LINES = ("-", "--", ":")
+#: Sizes that are written below a panel.
+TICKS = 5
 
 
 class Panel(NamedTuple):
@@ -46,8 +48,8 @@ PANELS = (
           "observations $n$"),
     Panel("dimensions", {"greedy": "greedy", "optimum": "optimum", "continuous": "real"},
           "allocation", "predictors $m$"),
-    Panel("decomposition", {"rows": ""}, "singular values of a table", "rows $N$"),
-    Panel("decomposition", {"columns": ""}, "singular values of a table", "columns $r$"),
+    Panel("decomposition", {"rows": ""}, "singular values, by rows", "rows $N$"),
+    Panel("decomposition", {"columns": ""}, "singular values, by columns", "columns $r$"),
     Panel("networks", {"uniform": ""}, "training, per model and epoch", "embedding parameters"),
 )  # fmt: skip
 
@@ -56,7 +58,7 @@ def draw(frame: pd.DataFrame) -> Figure:
     """Draw the five growth panels and the ratios."""
     uniform = frame["case"].str.startswith("budget ")
     frame = frame.assign(panel=frame["case"].mask(uniform, "uniform"))
-    figure, axes = style.new_figure(3, 2, height=9.0)
+    figure, axes = style.new_figure(3, 2, height=9.4)
     for axis, panel in zip(axes.flat, PANELS, strict=False):
         _curves(axis, frame[frame["work"] == panel.work], panel)
     _aims(axes[2, 1], frame)
@@ -71,7 +73,7 @@ def _curves(axis: Axes, frame: pd.DataFrame, panel: Panel) -> None:
             times = rows.groupby("size")["cpu_seconds"]
             exponent = growth(mine, case, str(contestant))
             label = " ".join(part for part in (look.label, words) if part)
-            label += "" if exponent is None else f": {exponent:.2f}"
+            label += "" if exponent is None else f": {exponent:.2f}".replace("-", "−")
             middle = times.median()
             axis.plot(middle.index, middle, color=look.color, marker=look.marker,
                       linestyle=line, label=label)  # fmt: skip
@@ -80,11 +82,12 @@ def _curves(axis: Axes, frame: pd.DataFrame, panel: Panel) -> None:
             )
     axis.set(xscale="log", yscale="log", title=panel.title, xlabel=panel.unit)
     axis.set_ylabel("CPU seconds")
-    for one in (axis.xaxis, axis.yaxis):
-        one.set_minor_formatter(NullFormatter())
+    sizes = sorted(frame[frame["panel"].isin(panel.cases)]["size"].unique())
+    style.plain_log_ticks(axis.xaxis, sizes[:: -(-len(sizes) // TICKS)])
+    axis.yaxis.set_minor_formatter(NullFormatter())
     axis.legend(
-        fontsize=5.5, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.2),
-        title="exponent, larger half of the sizes", title_fontsize=5.5,
+        ncols=2, loc="upper right", bbox_to_anchor=(1.0, -0.2), columnspacing=0.8,
+        handlelength=2.0, title="exponent, larger half of the sizes",
     )  # fmt: skip
 
 
@@ -96,14 +99,19 @@ def _aims(axis: Axes, frame: pd.DataFrame) -> None:
         for case in mine["case"].unique():
             sizes = mine[(mine["case"] == case) & (mine["contestant"] == contestant)]["size"]
             found, place = ratio(mine, case, int(sizes.max()), contestant), len(labels)
-            color = style.BLUE if found.median >= aim else style.VERMILLION
-            axis.plot([found.low, found.high], [place, place], color=color, linewidth=2.5)
-            axis.plot(found.median, place, color=color, marker="o")
+            face = style.SLATE if found.median >= aim else "white"
+            axis.plot([found.low, found.high], [place, place], color=style.SLATE, linewidth=2.5)
+            axis.plot(found.median, place, color=style.SLATE, marker="o", markerfacecolor=face)
             axis.plot([aim, aim], [place - 0.35, place + 0.35], color=style.BLACK)
-            labels.append(f"{case} / {contestant}")
-    axis.set_yticks(range(len(labels)), labels, fontsize=6)
+            peer = LOOKS[contestant].label if contestant in LOOKS else contestant
+            labels.append(f"{case}, {peer}")
+    axis.set_yticks(range(len(labels)), labels)
     axis.invert_yaxis()
-    axis.set(xscale="log", title="ratios (spread) and aims (bars)", xlabel="CPU time over ours")
+    axis.set(
+        xscale="log",
+        title="ratios, filled at their aim (bar)",
+        xlabel="CPU time over ours",
+    )
     low, high = axis.get_xlim()
     axis.set_xticks([x for x in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if low <= x <= high])
     axis.xaxis.set_major_formatter("{x:g}×")

@@ -14,9 +14,9 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables
 
 GAPS = {
-    "population_tail": style.Look(r"against the population tail $\|U - U_d\|_F$", style.BLUE, "o"),
+    "population_tail": style.Look(r"error = population tail $\|U - U_d\|_F$", style.BLUE, "o"),
     "reconstruction_error": style.Look(
-        r"against $\|U - \hat U_d\|_F$ (second reading)", style.ORANGE, "s"
+        r"error = that of the estimate $\|U - \hat U_d\|_F$", style.ORANGE, "s"
     ),
 }
 
@@ -33,7 +33,7 @@ def draw(profiles: pd.DataFrame, designs: Mapping[str, Spectrum]) -> Figure:
         axis.set(title=spectrum_label(law), xlabel="dimension $d$")
         style.dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("empirical tail minus error")
-    style.legend_below(figure, axes[0, 0], columns=2, title=style.BAND_WORDS)
+    style.legend_below(figure, axes[0, 0], columns=2, title=style.band_words(figure))
     return figure
 
 

@@ -35,10 +35,11 @@ def draw(profiles: pd.DataFrame, fits: pd.DataFrame, designs: Mapping[str, Spect
         draw_errors(left, rows, last)
         draw_fit(right, rows, fits[fits["design"] == design], last)
         for axis in (left, right):
-            axis.set(xscale="log", yscale="log", title=spectrum_label(law))
+            axis.set(xscale="log", yscale="log")
             style.plain_log_ticks(axis.xaxis)
             style.plain_log_ticks(axis.yaxis)
-        left.set_ylabel("error")
+        left.set(ylabel="error", title=spectrum_label(law))
+        right.set(ylabel="empirical tail", title=f"{spectrum_label(law)}: fit of $a/d$")
     for axis in axes[-1]:
         axis.set_xlabel("dimension $d$")
     errors, fit = (axis.get_legend_handles_labels()[0] for axis in axes[0])

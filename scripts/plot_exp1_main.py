@@ -15,12 +15,11 @@ from embedalloc.study.workflow.tables import read_tables
 
 CURVES = {
     "reconstruction_error": (
-        style.Look(r"$\|U - \hat U_d\|_F$ (second reading)", style.ORANGE),
-        0.6,
+        style.Look(r"error of the estimate $\|U - \hat U_d\|_F$", style.ORANGE),
         "-",
     ),
-    "population_tail": (style.Look("population tail", style.BLACK), 1.0, "--"),
-    "empirical_tail": (style.Look("empirical tail", style.BLUE, "o"), 1.0, "-"),
+    "population_tail": (style.Look("population tail", style.BLACK), "--"),
+    "empirical_tail": (style.Look("empirical tail", style.BLUE, "o"), "-"),
 }
 
 
@@ -29,14 +28,16 @@ def draw(profiles: pd.DataFrame, designs: Mapping[str, Spectrum]) -> Figure:
     figure, axes = style.new_figure(1, len(designs), height=2.5)
     for axis, (design, law) in zip(axes[0], designs.items(), strict=True):
         rows = profiles[profiles["design"] == design]
-        for column, (look, alpha, linestyle) in CURVES.items():
+        for column, (look, linestyle) in CURVES.items():
             summary = style.mean_and_band(rows, "dimension", column)
-            style.draw_curve(axis, summary, look, alpha=alpha, linestyle=linestyle)
+            style.draw_curve(axis, summary, look, linestyle=linestyle)
         axis.set(title=spectrum_label(law), xlabel="dimension $d$")
         axis.set_ylim(bottom=0)
         style.dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("error (Frobenius norm)")
-    style.legend_below(figure, axes[0, 0], columns=3, title=style.BAND_WORDS)
+    handles, _ = axes[0, 0].get_legend_handles_labels()
+    title = style.band_words(figure)
+    figure.legend(handles=handles[::-1], loc="outside lower center", ncols=3, title=title)
     return figure
 
 

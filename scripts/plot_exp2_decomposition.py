@@ -13,35 +13,38 @@ EXACT = {
     "estimation": style.Look("estimation", style.ORANGE, "s"),
     "total": style.Look("total", style.BLACK, "D"),
 }
-LITERAL = {
-    "literal_approximation": style.Look(r"$\|U - U_d\|^2$ (literal)", style.BLUE),
-    "literal_estimation": style.Look(r"$\|U_d - \hat U_d\|^2$ (literal)", style.ORANGE),
+PRINTED = {
+    "literal_approximation": style.Look(
+        r"approximation as the paper prints it, $\|U - U_d\|_F^2$", style.BLUE
+    ),
+    "literal_estimation": style.Look(
+        r"estimation as the paper prints it, $\|U_d - \hat U_d\|_F^2$", style.ORANGE
+    ),
 }
 
 
 def draw(profiles: pd.DataFrame) -> Figure:
-    """Draw one panel per sample size: the exact split, and the literal one lighter."""
+    """Draw one panel per sample size: the exact split, and the printed one dotted."""
     sizes = sorted(profiles["observations"].unique())
-    figure, axes = style.new_figure(1, len(sizes), height=2.9)
+    figure, axes = style.new_figure(1, len(sizes), height=3.1)
     for axis, n in zip(axes[0], sizes, strict=True):
         rows = profiles[profiles["observations"] == n]
-        for column, look in LITERAL.items():
+        for column, look in PRINTED.items():
             summary = style.mean_and_band(rows, "dimension", column)
-            style.draw_curve(axis, summary, look, band=False, linestyle=":", alpha=0.8)
+            style.draw_curve(axis, summary, look, band=False, linestyle=":")
         for column, look in EXACT.items():
             style.draw_curve(axis, style.mean_and_band(rows, "dimension", column), look)
         best = style.mean_and_band(rows, "dimension", "total")["mean"].idxmin()
-        axis.set(title=f"$n$ = {n:,}, least total at $d = {best}$", xlabel="dimension $d$")
+        axis.set(title=f"$n$ = {n:,}: least at $d$ = {best}", xlabel="dimension $d$")
         axis.set_ylim(bottom=0)
         style.dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("squared Frobenius norm")
     handles, _ = axes[0, 0].get_legend_handles_labels()
     figure.legend(
-        handles=[*handles[len(LITERAL) :], *handles[: len(LITERAL)]],
+        handles=[*handles[len(PRINTED) :], *handles[: len(PRINTED)]],
         loc="outside lower center",
-        ncols=5,
-        title=style.BAND_WORDS,
-        columnspacing=1.0,
+        ncols=2,
+        title=style.band_words(figure),
     )
     return figure
 

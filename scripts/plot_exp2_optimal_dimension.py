@@ -17,9 +17,9 @@ def draw(profiles: pd.DataFrame) -> Figure:
     mean_curve = profiles.groupby(["observations", "dimension"])["test_mse"].mean()
     of_mean = mean_curve.groupby("observations").idxmin().map(lambda key: key[1])
 
-    figure, axes = style.new_figure(width=4.4, height=2.9)
+    figure, axes = style.new_figure(width=style.PANEL_WIDTH, height=3.1)
     axis = axes[0, 0]
-    look = style.Look("mean over replications of the best $d$", style.BLUE, "o")
+    look = style.Look("best $d$ of each replication", style.BLUE, "o")
     style.draw_curve(axis, style.mean_and_band(best, "observations", "dimension"), look)
     axis.plot(
         of_mean.index,
@@ -28,15 +28,14 @@ def draw(profiles: pd.DataFrame) -> Figure:
         marker="_",
         markersize=11,
         markeredgewidth=1.6,
-        color=style.VERMILLION,
-        label="best $d$ for the mean test MSE",
+        color=style.BLACK,
+        label="best $d$ for the mean of the test MSE",
     )
-    axis.set(xscale="log", xlabel="training sample size $n$", ylabel="optimal dimension")
+    axis.set(xscale="log", xlabel="training sample size $n$", ylabel="best dimension $d$")
     axis.set_ylim(bottom=0)
     style.plain_log_ticks(axis.xaxis, of_mean.index)
-    axis.tick_params(axis="x", labelrotation=45)
     axis.yaxis.set_major_locator(MaxNLocator(integer=True))
-    axis.legend(loc="upper left", title=style.BAND_WORDS, alignment="left")
+    style.legend_below(figure, axis, columns=2, title=style.band_words(figure))
     return figure
 
 

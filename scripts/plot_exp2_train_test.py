@@ -29,16 +29,16 @@ def draw(profiles: pd.DataFrame) -> Figure:
             [test[best]],
             marker="*",
             markersize=10,
-            color=style.VERMILLION,
+            color=style.BLACK,
             markeredgecolor="white",
             linestyle="none",
             label="minimum of the mean test MSE",
             zorder=5,
         )
-        axis.set(title=f"$n$ = {n:,}, minimum at $d = {best}$", xlabel="dimension $d$")
+        axis.set(title=f"$n$ = {n:,}: best at $d$ = {best}", xlabel="dimension $d$")
         style.dimension_ticks(axis, profiles["dimension"].max())
     axes[0, 0].set_ylabel("MSE per coordinate")
-    style.legend_below(figure, axes[0, 0], columns=3, title=style.BAND_WORDS)
+    style.legend_below(figure, axes[0, 0], columns=3, title=style.band_words(figure))
     return figure
 
 

@@ -5,7 +5,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from embedalloc.study.exp3 import PERFORMANCE
-from embedalloc.study.exp3_looks import ALLOCATION_RULES, EXP3_WORDS, PREDICTORS
+from embedalloc.study.exp3_looks import (
+    ALLOCATION_RULES,
+    LEFTOVER_SPENT,
+    PREDICTORS,
+    exp3_words,
+)
 from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables
@@ -27,16 +32,17 @@ def draw(performance: pd.DataFrame, budgets: list[int], cardinalities: list[int]
                 values = rows[chosen].assign(dimension=dimensions[chosen][j])
                 summary = style.mean_and_band(values, "budget", "dimension")
                 style.draw_curve(axis, summary, predictor, linestyle=line, band=line == "-")
-        axis.set(title=look.label, xlabel="budget $B$")
+        words = f"{look.label}, spends all" if rule == "proposed" else look.label
+        axis.set(title=words, xlabel="budget $B$")
         axis.set_ylim(bottom=0)
     axes[0, 0].set_ylabel("dimension $d_j$")
     handles = [
         style.legend_line(f"predictor {j}, $N = {n}$", p.color, marker=p.marker)
         for j, (p, n) in enumerate(zip(PREDICTORS, cardinalities, strict=False), start=1)
     ]
-    handles.append(style.legend_line("floored (proposed: spent)", style.BLACK))
-    handles.append(style.legend_line("leftover spent", style.BLACK, ":"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=3, title=EXP3_WORDS)
+    handles.append(style.legend_line("rivals that round down", style.BLACK))
+    handles.append(style.legend_line(LEFTOVER_SPENT, style.BLACK, ":"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, title=exp3_words(figure))
     return figure
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from embedalloc.study.heart.looks import PREDICTORS
 from embedalloc.study.heart.metrics import SCORES
 from embedalloc.study.heart.networks import COEFFICIENTS
 from embedalloc.study.heart.patients import CATEGORICAL
@@ -19,31 +20,33 @@ def draw(scores: pd.DataFrame, coefficients: pd.DataFrame) -> Figure:
     dimensions = np.stack(chosen["dimensions"])
     low, first, median, third, high = np.quantile(dimensions, (0.1, 0.25, 0.5, 0.75, 0.9), axis=0)
     cardinality = coefficients.groupby("predictor")["cardinality"].max()[list(CATEGORICAL)]
-    figure, axes = new_figure(width=5.4, height=3.1)
+    figure, axes = new_figure(width=5.4, height=3.5)
     axis, place = axes[0, 0], np.arange(len(CATEGORICAL))
-    axis.vlines(place, low, high, color=BLUE, linewidth=1.2)
-    axis.vlines(place, first, third, color=BLUE, linewidth=5, alpha=0.5)
-    axis.plot(place, median, "o", color=BLUE)
-    axis.hlines(cardinality - 1, place - 0.3, place + 0.3, color=BLACK, linewidth=2)
-    axis.set_xticks(place, [f"{name}\n$N$ = {n}" for name, n in cardinality.items()])
-    axis.set(yscale="log", ylabel="dimension $d_j$")
-    plain_log_ticks(axis.yaxis)
-    axis.grid(visible=False, axis="x")
+    axis.hlines(place, low, high, color=BLUE, linewidth=1.2)
+    axis.hlines(place, first, third, color=BLUE, linewidth=5, alpha=0.5)
+    axis.plot(median, place, "o", color=BLUE)
+    axis.vlines(cardinality - 1, place - 0.35, place + 0.35, color=BLACK, linewidth=2)
+    names = [f"{PREDICTORS[name]}, {n} categories" for name, n in cardinality.items()]
+    axis.set_yticks(place, names)
+    axis.set_ylim(len(CATEGORICAL) - 0.4, -0.6)
+    axis.set(xscale="log", xlabel="dimension $d_j$ of the proposed model")
+    axis.set_xlim(left=1)  # no table has fewer
+    plain_log_ticks(axis.xaxis)
+    axis.grid(visible=False, axis="y")
     least, middle, most = chosen["budget"].quantile([0.1, 0.5, 0.9]).astype(int)
     handles = [
         Line2D([], [], color=BLUE, marker="o", linestyle="none", label="median over splits"),
         Line2D([], [], color=BLUE, linewidth=5, alpha=0.5, label="middle half"),
         Line2D([], [], color=BLUE, linewidth=1.2, label="10th to 90th percentile"),
-        Line2D([], [], color=BLACK, linewidth=2, label="rank limit $N_j - 1$"),
-    ]
+        Line2D([], [], color=BLACK, marker="|", markersize=9, markeredgewidth=2, linestyle="none",
+               label="rank limit: beyond it, more parameters alone"),
+    ]  # fmt: skip
     figure.legend(
         handles=handles,
         loc="outside lower center",
-        ncols=4,
-        columnspacing=1.0,
+        ncols=2,
         title=f"selected budget: median {middle:,}, 80 % between {least:,} and {most:,}",
     )
-    axis.axhline(1, color=BLACK, linewidth=0.6)
     return figure
 
 

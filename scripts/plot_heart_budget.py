@@ -10,9 +10,10 @@ from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table
 
-#: Networks trained at every budget, then those that have none.
-OVER_BUDGETS = ("proposed", "uniform", "unit_coefficients")
-WITHOUT_BUDGET = ("unconstrained", "one_hot")
+#: Networks trained at every budget, with the factor that sets their bars apart, and the others.
+OVER_BUDGETS = {"proposed": 0.98, "uniform": 1.0, "unit_coefficients": 1.02}
+WITHOUT_BUDGET = {"unconstrained": "--", "one_hot": ":"}
+PARTS = {"validation": "validation rows, which select the budget", "test": "test rows"}
 
 
 def mean_with_interval(rows: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -25,25 +26,35 @@ def mean_with_interval(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def draw(losses: pd.DataFrame) -> Figure:
     """Draw mean losses with the 95 % interval of the mean; models without budget as lines."""
-    figure, axes = style.new_figure(1, 2, height=2.9, sharey=True)
+    figure, axes = style.new_figure(2, 1, height=4.6, sharex=True)
     budgets = sorted(set(losses["budget"]) - {0})
-    for axis, part in zip(axes[0], ("validation", "test"), strict=True):
+    for axis, (part, title) in zip(axes[:, 0], PARTS.items(), strict=True):
         column = f"{part}_logloss"
-        for network in OVER_BUDGETS:
+        for network, shift in OVER_BUDGETS.items():
             rows = losses[losses["network"] == network]
-            style.draw_curve(axis, mean_with_interval(rows, column), MODELS[network])
-        for network, linestyle in zip(WITHOUT_BUDGET, ("--", ":"), strict=True):
+            summary = mean_with_interval(rows, column)
+            style.draw_intervals(axis, summary, MODELS[network], shift=shift)
+        for network, linestyle in WITHOUT_BUDGET.items():
             rows = losses[(losses["network"] == network) & (losses["restart"] == 0)]
             look = MODELS[network]
             axis.axhline(
                 rows[column].mean(), color=look.color, linestyle=linestyle, label=look.label
             )
-        axis.set(xscale="log", xlabel="budget $B$", title=f"{part} rows")
+        axis.set(xscale="log", title=title, ylabel="logloss")
         style.plain_log_ticks(axis.xaxis, budgets)
-        axis.tick_params(axis="x", labelrotation=60)
-    axes[0, 0].set_ylabel("logloss")
-    title = "mean over splits; bands: 95 % interval of the mean"
-    style.legend_below(figure, axes[0, 0], columns=5, title=title)
+    axes[-1, 0].set_xlabel("budget $B$")
+    title = (
+        "means over splits; bars: 95 % interval of the mean; flat lines: models without a budget"
+    )
+    handles = [
+        style.legend_line(MODELS[name].label, MODELS[name].color, marker=MODELS[name].marker)
+        for name in OVER_BUDGETS
+    ]
+    handles += [
+        style.legend_line(MODELS[name].label, MODELS[name].color, line)
+        for name, line in WITHOUT_BUDGET.items()
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, title=title)
     return figure
 
 

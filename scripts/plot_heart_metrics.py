@@ -27,9 +27,11 @@ TITLES = {
 
 def draw(scores: pd.DataFrame) -> Figure:
     """Draw one panel per metric: 80 % and the middle half of the splits, median, paper's mark."""
-    figure, axes = new_figure(2, 5, width=8.6, height=5.4, sharey=True)
+    columns = 3
+    rows = -(-len(TITLES) // columns)
+    figure, axes = new_figure(rows, columns, height=1.75 * rows, sharey=True)
     place, colors = range(len(MODELS)), [LOOKS[model].color for model in MODELS]
-    for axis, (metric, title) in zip(axes.flat, TITLES.items(), strict=True):
+    for axis, (metric, title) in zip(axes.flat, TITLES.items(), strict=False):
         wide = scores.pivot(index="split", columns="model", values=metric)[list(MODELS)]
         low, first, median, third, high = wide.quantile([0.1, 0.25, 0.5, 0.75, 0.9]).to_numpy()
         axis.hlines(place, low, high, color=colors, linewidth=1.2)
@@ -50,16 +52,27 @@ def draw(scores: pd.DataFrame) -> Figure:
         axis.set_title(title)
         axis.set_ylim(len(MODELS) - 0.5, -0.5)
         axis.axhline(len(PAPER) - 0.5, color=GREY, linewidth=0.8, linestyle=":")
+    for axis in axes.flat[len(TITLES) :]:
+        axis.set_axis_off()
     for axis in axes[:, 0]:
         axis.set_yticks(place, [LOOKS[model].label for model in MODELS])
     handles = [
         Line2D([], [], color=GREY, marker="o", linestyle="none", label="median over splits"),
         Line2D([], [], color=GREY, linewidth=5, alpha=0.4, label="middle half"),
         Line2D([], [], color=GREY, linewidth=1.2, label="10th to 90th percentile"),
-        Line2D([], [], color=BLACK, marker="x", linestyle="none", label="paper, one split"),
+        Line2D(
+            [],
+            [],
+            color=BLACK,
+            marker="x",
+            linestyle="none",
+            label="the paper's figure, of one split",
+        ),
     ]
-    title = "above the dotted line: the paper's five models; below: other readings and controls"
-    figure.legend(handles=handles, loc="outside lower center", ncols=4, title=title)
+    title = "above the dotted line: the paper's models\nbelow: other readings and controls"
+    empty = axes.flat[len(TITLES)]
+    words = empty.legend(handles=handles, loc="center left", title=title, alignment="left")
+    words.set_in_layout(False)  # it may reach into the next empty place
     return figure
 
 

@@ -1,5 +1,7 @@
 """Draw figure multiverse_choices: how much of each claim's outcome every choice explains."""
 
+from textwrap import fill
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -10,12 +12,17 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import GREY, new_figure, save_figure
 from embedalloc.study.workflow.tables import read_table
 
+COLUMNS = 2
+
 
 def draw(effects: pd.DataFrame) -> Figure:
     """Draw one panel per experiment: choices by claims, shares of variance as numbers."""
     experiments = list(dict.fromkeys(effects["experiment"]))
-    figure, axes = new_figure(1, len(experiments), width=9.0, height=4.0)
-    for axis, experiment in zip(axes[0], experiments, strict=True):
+    rows = -(-len(experiments) // COLUMNS)
+    figure, axes = new_figure(rows, COLUMNS, height=3.2 * rows + 0.5)
+    for axis in axes.flat[len(experiments) :]:
+        axis.set_axis_off()
+    for axis, experiment in zip(axes.flat, experiments, strict=False):
         mine = effects[effects["experiment"] == experiment].drop_duplicates(["claim", "choice"])
         claims = list(dict.fromkeys(mine["claim"]))
         choices = list(dict.fromkeys(mine["choice"]))
@@ -27,16 +34,15 @@ def draw(effects: pd.DataFrame) -> Figure:
             faint = np.isnan(value) or value < 0.005
             color = GREY if faint else "white" if value > 0.5 else "black"
             axis.text(j, i, text, ha="center", va="center", color=color, fontsize=7)
-        names = [claim.removeprefix(f"{experiment}-") for claim in claims]
-        axis.set_xticks(range(len(claims)), names, rotation=40, ha="right")
+        names = [claim.removeprefix(f"{experiment}-").replace("-", " ") for claim in claims]
+        axis.set_xticks(range(len(claims)), [fill(name, 12) for name in names], rotation=90)
         axis.set_yticks(range(len(choices)), [name.replace("_", " ") for name in choices])
-        axis.set_title(SECTIONS[experiment].replace(" (", "\n("))
+        axis.set_title(SECTIONS[experiment])
         axis.grid(visible=False)
         axis.tick_params(length=0)
     figure.supxlabel(
-        "per cent of the variance of the outcome (holds 1, partly ½, fails 0) between the values "
-        "of a choice, beyond chance\n(a few per cent can be chance, as the draws are not balanced);"
-        " – where the outcome is always the same",
+        "per cent of the variance of a claim's outcome (holds 1, partly ½, fails 0) that lies\n"
+        "between the values of a choice, beyond chance; – where the outcome is always the same",
         fontsize=7,
     )
     return figure

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
 
 from embedalloc.study.exp3_looks import ALLOCATION_RULES
 from embedalloc.study.settings.common import Predictor
@@ -26,7 +25,8 @@ SOLUTIONS = {
 }
 #: Lower end of the axis of gaps, in percent; what lies below is named in words.
 LOWEST = -16.0
-COUNTS = (("o", style.SKY), ("s", style.BLUE), ("D", style.PURPLE), ("^", style.BLACK))
+#: Of the numbers of predictors; without colours, which the legend gives to solutions.
+MARKERS = ("o", "s", "D", "^")
 
 
 def draw(
@@ -51,7 +51,7 @@ def draw(
     handles = [style.legend_line(look.label, look.color, line) for look, line in SOLUTIONS.values()]
     handles += [
         style.legend_line(r"real optimum within $1 \leq d_j \leq r_j$", style.PURPLE, ":"),
-        style.legend_line("cap $r_j$", style.GREY, ":"),
+        style.legend_line("cap $r_j$", style.SLATE, "-."),
         style.legend_line("budgets of Experiment 3", style.BLUE, "", marker="o"),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
@@ -71,10 +71,9 @@ def draw_dimensions(axis: Axes, rows: pd.DataFrame, predictor: Predictor) -> Non
         )  # fmt: skip
     top = rows["dimension"].max()
     if top > predictor.latent_rank:
-        axis.axhline(predictor.latent_rank, color=style.GREY, linestyle=":")
+        axis.axhline(predictor.latent_rank, color=style.SLATE, linestyle="-.", linewidth=1.0)
     axis.set_ylim(0, 1.05 * top)
     axis.set_xlabel("budget $B$")
-    write_thousands(axis)
 
 
 def draw_gaps(axis: Axes, rows: pd.DataFrame, budgets: list[int]) -> None:
@@ -96,7 +95,6 @@ def draw_gaps(axis: Axes, rows: pd.DataFrame, budgets: list[int]) -> None:
         f"worst {mine[worst]:.0f} % at $B$ = {worst:,}",
         ylim=(LOWEST, max(5.0, 1.12 * float(mine.max()))),
     )
-    write_thousands(axis)
     if real.min() < LOWEST:
         words = f"closed form down to {real.min():.0f} % at $B$ = {real.idxmin():,}"
         style.write_note(axis, 0.12, 0.03, words.replace("-", "−"))
@@ -106,25 +104,20 @@ def draw_shares(axis: Axes, instances: pd.DataFrame) -> None:
     """Draw the share of random instances in which the integer projection is optimal."""
     shares = instances.groupby(["predictors", "budget_ratio"])["optimal"].mean() * 100
     by_count = shares.groupby(level="predictors")
-    for (marker, color), (m, share) in zip(itertools.cycle(COUNTS), by_count, strict=False):
+    for marker, (m, share) in zip(itertools.cycle(MARKERS), by_count, strict=False):
         ratios = share.index.get_level_values("budget_ratio")
-        axis.plot(ratios, share, color=color, marker=marker)
+        axis.plot(ratios, share, color=style.SLATE, marker=marker)
         axis.text(ratios[0] / 1.2, share.iloc[0], f"$m$ = {m}", va="center", ha="right", fontsize=7)
     ratios = np.sort(instances["budget_ratio"].unique())
     axis.set(
         xscale="log",
         xlabel=r"$B\,/\sum N_j$",
         ylabel="optimal instances (%)",
-        title="random instances",
+        title="$m$ random predictors",
         ylim=(0, 104),
     )
     style.plain_log_ticks(axis.xaxis, ratios)
     axis.set_xlim(left=ratios[0] / 4)
-
-
-def write_thousands(axis: Axes) -> None:
-    """Write budgets with a comma, as elsewhere."""
-    axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
 
 
 if __name__ == "__main__":

@@ -35,13 +35,13 @@ def draw(paths: pd.DataFrame, runs: pd.DataFrame, tolerance: float) -> Figure:
         mine = runs[runs["loss"] == loss]
         draw_saddle(axes[0, column], mine)
         axes[0, column].set_ylim(bottom=ROUNDING / 3)
-        axes[0, column].set_title(f"{loss} loss: {rounds_words(mine)}")
-        axes[1, column].axhline(tolerance, color=style.GREY, linewidth=1.0, linestyle="--")
+        axes[0, column].set_title(f"{loss} loss\n{rounds_words(mine)}")
+        axes[1, column].axhline(tolerance, color=style.SLATE, linewidth=1.0, linestyle="-.")
         axes[1, column].set_xlabel("rounds")
     handles = [style.legend_line(look.label, look.color, line) for look, line in SCHEMES.values()]
     handles += [
         style.legend_line("tables of zeros: stationary, not a minimum", style.BLACK, ":"),
-        style.legend_line(f"tolerance ${power_of_ten(tolerance)}$", style.GREY, "--"),
+        style.legend_line(f"tolerance ${power_of_ten(tolerance)}$", style.SLATE, "-."),
     ]
     figure.legend(handles=handles, loc="outside lower center", ncols=2)
     return figure
@@ -72,8 +72,8 @@ def rounds_words(runs: pd.DataFrame) -> str:
     for scheme in SCHEMES:
         mine = runs[(runs["scheme"] == scheme) & (runs["start"] != ZERO_START)]
         low, high = mine["rounds"].min(), mine["rounds"].max()
-        count = f"{low}" if low == high else f"{low}–{high}"
-        words.append(count if mine["converged"].all() else f"more than {high}")
+        count = f"{low:,}" if low == high else f"{low:,}–{high:,}"
+        words.append(count if mine["converged"].all() else f"more than {high:,}")
     return f"{words[0]} rounds, {words[1]} accelerated"
 
 

@@ -17,8 +17,8 @@ CURVES = {
     "exact": (style.Look(r"exact: tail of diag$(\sqrt{\pi})\,U$", style.BLACK), ":"),
 }
 BALANCES = {
-    "balanced": (r"balanced: $\pi_c = 1/N$", style.Look("balanced", style.BLUE, "o")),
-    "imbalanced": (r"imbalanced: $\pi$ ~ Dirichlet", style.Look("imbalanced", style.BLACK, "^")),
+    "balanced": (r"balanced: $\pi_c = 1/N$", style.Look("balanced", style.SLATE, "o")),
+    "imbalanced": (r"imbalanced: $\pi$ ~ Dirichlet", style.Look("imbalanced", style.SLATE, "^")),
 }
 
 
@@ -44,7 +44,7 @@ def draw(errors: pd.DataFrame) -> Figure:
     for axis in axes[0]:
         axis.set_xlabel("dimension $d$")
         style.dimension_ticks(axis, last)
-    style.legend_below(figure, axes[0, 0], columns=2, title=style.BAND_WORDS)
+    style.legend_below(figure, axes[0, 0], columns=2, title=style.band_words(figure))
     return figure
 
 

@@ -11,6 +11,8 @@ from snakemake.utils import update_config
 
 from embedalloc.study.settings.benchmarks import BENCHMARKS
 from embedalloc.study.settings.configuration import read_configuration
+from embedalloc.study.workflow.legibility import find_flaws
+from embedalloc.study.workflow.style import TEXT_WIDTH
 from scripts import plot_benchmarks
 from tests.benchmarks import (
     decomposition,
@@ -74,6 +76,8 @@ def test_the_page_and_the_figure_show_every_benchmark(measured):
     figure = plot_benchmarks.draw(frame)
     assert len(figure.axes) == 6
     assert all(axes.lines for axes in figure.axes)
+    figure.draw_without_rendering()
+    assert find_flaws(figure, widest=TEXT_WIDTH) == []
 
 
 # ------------------------------------------------------------------ a wrong peer is refused

@@ -50,6 +50,16 @@ def test_every_target_is_made(finished):
     assert all("s of CPU time" in log for log in logs)
 
 
+def flaws_told(log):
+    """What a figure's job says beside the time that it took."""
+    return [line for line in log.read_text().splitlines() if "s of CPU time" not in line]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_can_be_read_in_print(finished, name):
+    assert flaws_told(finished / f"results/logs/plot_{name}.log") == []
+
+
 def test_the_page_is_of_this_run(finished):
     """Its numbers are those of the configuration that ran, and it says which one that was."""
     page = (finished / "figures/report.html").read_text()
@@ -303,6 +313,7 @@ def test_the_multiverse_is_a_target_of_its_own(tmp_path):
     for name in ("multiverse_curves", "multiverse_choices", "exp3_regret"):
         assert (tmp_path / f"figures/{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (tmp_path / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert flaws_told(tmp_path / f"results/logs/plot_{name}.log") == []
     shares = read_table(tmp_path / "results/multiverse/shares.parquet", SHARES)
     page = (tmp_path / "figures/multiverse.md").read_text()
     assert all(f"`{claim}`" in page for claim in shares["claim"])

@@ -15,7 +15,7 @@ MODEL_LABELS: Mapping[str, str] = {
     "unconstrained": "unconstrained",
     "uniform": "uniform",
     "cardinality": "cardinality",
-    "cardinality_per_dimension": "cardinality, score/d",
+    "cardinality_per_dimension": "cardinality per dimension",
     "uniform_search": "uniform, own search",
     "one_hot_best": "one-hot, best of restarts",
     "unconstrained_best": "unconstrained, best of restarts",

@@ -10,19 +10,22 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.collections import FillBetweenPolyCollection
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator, ScalarFormatter
 
 from embedalloc.study.workflow.files import whole_file
+from embedalloc.study.workflow.legibility import find_flaws
 
 FONT = "DejaVu Sans"
-#: Width of the paper's text block, in inches.
-TEXT_WIDTH = 6.3
+#: Width of the paper's text block, and of a figure with one panel, in inches.
+TEXT_WIDTH, PANEL_WIDTH = 6.3, 4.4
 #: Share of the replications inside a band.
 BAND = (0.1, 0.9)
-BAND_WORDS = "bands (often narrower than the lines): 10th to 90th percentile of the replications"
+#: Height in points from which a band is seen beside the marks of its curve.
+SEEN = 5.0
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,8 @@ class Look:
 # The colours of Okabe and Ito, told apart with every common form of colour blindness.
 BLUE, ORANGE, GREEN, VERMILLION = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#8C8C8C"
+#: Of curves that stand beside a legend whose colours mean something else.
+SLATE = "#595959"
 
 
 def new_figure(
@@ -68,6 +73,7 @@ def new_figure(
             "legend.fontsize": 7,
             "legend.frameon": False,
             "legend.title_fontsize": 7,
+            "legend.handlelength": 2.6,
             "lines.linewidth": 1.3,
             "lines.markersize": 3.5,
             "axes.grid": True,
@@ -122,6 +128,50 @@ def draw_curve(
         )
 
 
+def draw_intervals(
+    axes: Axes, summary: pd.DataFrame, look: Look, *, shift: float = 1.0, **line: Any
+) -> None:
+    """Draw a mean curve with an upright bar per interval: bars stay apart where bands merge.
+
+    Parameters
+    ----------
+    axes, summary, look
+        As in `draw_curve`.
+    shift
+        Factor by which the curve is moved along a log axis, so that bars stand side by side.
+    line
+        Further properties of the line.
+    """
+    axes.errorbar(
+        summary.index.to_numpy() * shift,
+        summary["mean"],
+        yerr=(summary["mean"] - summary["low"], summary["high"] - summary["mean"]),
+        elinewidth=0.8,
+        **{"color": look.color, "marker": look.marker, "label": look.label} | line,
+    )
+
+
+def tallest_band(figure: Figure) -> float:
+    """Return the greatest height of a band in points, as the axes stand now."""
+    heights = [0.0]
+    for axes in figure.axes:
+        axes.get_ylim()  # limits that are still to be found
+        for band in axes.collections:
+            if isinstance(band, FillBetweenPolyCollection):
+                [outline] = band.get_paths()
+                corners = pd.DataFrame(axes.transData.transform(outline.vertices))
+                across = corners.groupby(corners[0].round(3))[1]
+                heights.append(float((across.max() - across.min()).max()))
+    return max(heights) * 72 / figure.dpi
+
+
+def band_words(figure: Figure) -> str:
+    """Return what curves and bands are; of bands that no line lets through, nothing is said."""
+    if tallest_band(figure) < SEEN:
+        return "means over the replications"
+    return "means over the replications; bands: their 10th to 90th percentile"
+
+
 def legend_below(figure: Figure, axes: Axes, *, columns: int, title: str) -> None:
     """Put the legend of one panel below all panels, which share their curves."""
     handles, labels = axes.get_legend_handles_labels()
@@ -152,10 +202,25 @@ def plain_log_ticks(axis: Axis, at: Iterable[float] | None = None) -> None:
     axis.set_minor_locator(NullLocator())
 
 
+class ThousandsFormatter(ScalarFormatter):
+    """Matplotlib's own numbers, with a comma after the thousands."""
+
+    def __call__(self, value: float, pos: int | None = None) -> str:
+        """Return the label of a tick."""
+        text: str = super().__call__(value, pos)
+        return f"{value:,.6g}".replace("-", "−") if abs(value) >= 1000 else text
+
+
 def save_figure(figure: Figure, *, pdf: str | Path, png: str | Path) -> None:
     """Write both formats, complete or not at all, with the same bytes for the same picture."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if type(axis.get_major_formatter()) is ScalarFormatter:
+                axis.set_major_formatter(ThousandsFormatter())
     figure.draw_without_rendering()  # the layout is settled once and serves both formats
     figure.set_layout_engine("none")
+    for flaw in find_flaws(figure, widest=TEXT_WIDTH):
+        print(f"{Path(pdf).name}: {flaw}")
     with whole_file(pdf) as partial:
         figure.savefig(partial, metadata={"CreationDate": None})
     with whole_file(png) as partial:
