@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 
-from embedalloc.study.heart import table1_text
+from embedalloc.study.heart import table1_latex, table1_text
 from embedalloc.study.heart.metrics import SCORES
 from embedalloc.study.heart.networks import COEFFICIENTS, FOLDS, SPLITS
 from embedalloc.study.heart.paired import rows_judged, tabulate_means, tabulate_pairs
@@ -16,12 +16,11 @@ from embedalloc.study.workflow.tables import Contract, read_table, read_tables, 
 
 
 def write_formats(stem: str, frame: pd.DataFrame, contract: Contract, printed: Part) -> None:
-    """Write a table for programs (parquet, CSV) and for readers (Markdown, LaTeX)."""
+    """Write a table for programs (parquet, CSV) and for readers (Markdown)."""
     settings, seed = snakemake.params.settings, snakemake.params.seed
     write_table(f"{stem}.parquet", frame, contract, settings=settings, seed=seed)
     write_text(f"{stem}.csv", frame.to_csv(index=False))
     write_text(f"{stem}.md", as_markdown([printed]))
-    write_text(f"{stem}.tex", table1_text.as_latex(printed))
 
 
 if __name__ == "__main__":
@@ -45,4 +44,7 @@ if __name__ == "__main__":
         write_formats(
             f"{stem}_paired", pairs, PAIRED, table1_text.print_pairs(pairs, notes["paired"])
         )
+        write_text(f"{stem}.tex", table1_latex.narrow_table(means, len(splits)))
+        write_text(f"{stem}_wide.tex", table1_latex.wide_table(means, notes["table"]))
+        write_text(f"{stem}_paired.tex", table1_latex.paired_table(pairs, notes["paired"]))
         write_text(snakemake.output.notes, json.dumps(notes, ensure_ascii=False, indent=1) + "\n")

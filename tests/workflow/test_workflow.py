@@ -21,7 +21,7 @@ from tests.workflow.runner import TARGETS, complete, copy_study, planned, run
 
 FIGURES = list(yaml.safe_load((ROOT / "workflow/report/figures.yaml").read_text()))
 TABLES = [f"table1{kind}.{suffix}" for kind in ("", "_paired") for suffix in ("csv", "md", "tex")]
-TABLES += ["table1_audit.md", "claims.md", "report.html"]
+TABLES += ["table1_wide.tex", "table1_audit.md", "claims.md", "report.html"]
 
 
 def digests(directory, pattern):

@@ -151,7 +151,7 @@ rule tabulate_heart:
         coefficients=expand("results/heart/coefficients/{block}.parquet", block=BLOCKS),
         folds=expand("results/heart/folds/{block}.parquet", block=FOLD_BLOCKS),
     output:
-        multiext("figures/table1", ".parquet", ".csv", ".tex"),
+        multiext("figures/table1", ".parquet", ".csv", ".tex", "_wide.tex"),
         report(
             "figures/table1.md",
             caption="../report/table1.rst",

@@ -25,7 +25,7 @@ from embedalloc.study.heart.patients import (
 )
 from embedalloc.study.heart.splits import run_splits
 from embedalloc.study.heart.table1 import METRICS, MODELS, PAPER
-from embedalloc.study.heart.table1_text import as_latex, paired_notes, table_notes
+from embedalloc.study.heart.table1_text import paired_notes, table_notes
 from embedalloc.study.heart.trainer.network import predict
 from embedalloc.study.workflow.document import Part, as_markdown
 from tests.oracles.plain_training import train_plain
@@ -334,9 +334,7 @@ def test_weak_correlations_are_not_called_close(two_splits):
     assert "coefficients are close to" not in notes_of(turned, splits, budgets=[64], restarts=1)
 
 
-def test_a_printed_table_in_markdown_and_latex():
+def test_a_printed_table_in_markdown():
     head, rows = ["rival", "95 % interval"], [["one_hot", "−0.1 – 0.2"]]
     table = Part(head=head, rows=rows, notes=["A note."])
     assert as_markdown([table]).splitlines()[2:] == ["| one_hot | −0.1 – 0.2 |", "", "- A note."]
-    assert r"rival & 95 \% interval \\" in as_latex(table)
-    assert r"one\_hot & $-$0.1 -- 0.2 \\" in as_latex(table)

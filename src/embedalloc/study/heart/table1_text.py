@@ -141,15 +141,3 @@ def paired_notes(splits: pd.DataFrame) -> list[str]:
         "The validation rows also stopped the training and selected the budget, so a difference "
         "in validation logloss is no evidence about new patients.",
     ]
-
-
-def as_latex(table: Part) -> str:
-    """Return a LaTeX tabular with its notes as comments above."""
-    signs = str.maketrans({"%": r"\%", "−": "$-$", "–": "--", "_": r"\_"})
-    head, *rows = (
-        " & ".join(cells).translate(signs) + r" \\" for cells in (table.head, *table.rows)
-    )
-    notes = [f"% {note}" for note in table.notes]
-    begin = r"\begin{tabular}{" + "l" * len(table.head) + "}"
-    body = [r"\hline", head, r"\hline", *rows, r"\hline"]
-    return "\n".join([*notes, begin, *body, r"\end{tabular}", ""])

@@ -12,7 +12,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, BboxBase
 
 #: Least size of letters in points at the printed width.
 SMALLEST = 7.0
@@ -74,7 +74,7 @@ def _drawn_ticks(axes: Axes) -> Iterator[Text]:
 
 def _small(texts: list[Text], shrunk: float) -> Iterator[str]:
     for text in texts:
-        size = text.get_fontsize() * shrunk
+        size = float(text.get_fontsize()) * shrunk
         if size < SMALLEST - 1e-9:
             yield f"{_quote(text)} is printed in {size:.1f} points, less than {SMALLEST:g}"
 
@@ -107,7 +107,7 @@ def _outside(figure: Figure, texts: list[Text], boxes: list[Bbox]) -> Iterator[s
                 yield f"the legend of {legend.get_texts()[0].get_text()!r} leaves its panel"
 
 
-def _within(box: Bbox, frame: Bbox) -> bool:
+def _within(box: BboxBase, frame: BboxBase) -> bool:
     return bool(
         box.x0 >= frame.x0 - SLACK
         and box.y0 >= frame.y0 - SLACK
