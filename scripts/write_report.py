@@ -35,19 +35,23 @@ def main(source: Any, params: Any, project: Path) -> str:
     judged = read_table(source.claims, CLAIMS)
     table = read_table(source.table1, TABLE)
     counts = count_verdicts(judged)
+    paired = read_table(source.paired, PAIRED)
     return render_page(
         source.template,
         **describe_run(source.citation, params, project),
         sections=SECTIONS,
         verdicts=VERDICTS,
         summary=report.summarise(counts),
+        first=report.FIRST,
+        others=[each for each in VERDICTS if counts[each] and each not in report.FIRST],
         counts=counts,
         claims=report.group_readings(judged, anchors),
         anchors=anchors,
         pictures=pictures,
         compact=report.tabulate_paper(table),
         full=report.tabulate_everything(table),
-        paired=report.count_paired(read_table(source.paired, PAIRED)),
+        paired=report.count_paired(paired),
+        worth=report.weigh_differences(paired),
         notes=read_json(source.notes),
         audit=read_json(source.audit),
         choices=read_yaml(source.choices),

@@ -265,7 +265,7 @@ rule write_multiverse:
         template=in_project("workflow/report/multiverse.html"),
         included=expand(
             in_project("workflow/report/{name}"),
-            name=["base.html", "macros.html", "page.css"],
+            name=["base.html", "macros.html", "page.css", "scroll.js"],
         ),
         citation=in_project("CITATION.cff"),
     output:

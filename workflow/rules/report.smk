@@ -26,7 +26,7 @@ rule write_report:
         template=in_project("workflow/report/report.html"),
         included=expand(
             in_project("workflow/report/{name}"),
-            name=["base.html", "macros.html", "page.css", "report.js"],
+            name=["base.html", "macros.html", "page.css", "report.js", "scroll.js"],
         ),
         choices=in_project("workflow/choices.yaml"),
         citation=in_project("CITATION.cff"),

@@ -49,7 +49,7 @@ def exp3_words(figure: Figure) -> str:
 def draw_rule_comparison(axes: Axes, rows: pd.DataFrame, over: str, noise_floor: float) -> None:
     """Draw the risk of each allocation rule of Experiment 3 over budgets or sample sizes.
 
-    Rivals are solid where they stop at their floored dimensions and dotted where they too spend
+    Rivals are solid where they round down and dotted where they too spend
     the leftover; the proposed rule spends it by definition.
     """
     for rule, look in ALLOCATION_RULES.items():

@@ -1,6 +1,7 @@
 """The parts of the report page without a browser: words, numbers, and holes that are refused."""
 
 import hashlib
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -10,7 +11,14 @@ import pytest
 import yaml
 
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS, count_verdicts
-from embedalloc.study.heart.table1 import METRIC_LABELS, METRICS, MODELS, PAPER
+from embedalloc.study.heart.table1 import (
+    METRIC_LABELS,
+    METRICS,
+    MODEL_LABELS,
+    MODELS,
+    PAPER,
+    PAPER_METRICS,
+)
 from embedalloc.study.page.provenance import digest_files, find_commit, find_versions, read_timings
 from embedalloc.study.page.render import emphasise, read_pictures
 from embedalloc.study.page.report import (
@@ -21,6 +29,7 @@ from embedalloc.study.page.report import (
     summarise,
     tabulate_everything,
     tabulate_paper,
+    weigh_differences,
 )
 from embedalloc.study.workflow.tables import TableError, write_table
 from tests.oracles.report_like import (
@@ -59,10 +68,12 @@ def multiverse(tmp_path_factory):
         ((3, 0, 0, 0, 0), "All 3 claims are reproduced."),
         ((0, 1, 0, 0, 0), "The claim holds in part."),
         ((2, 0, 1, 0, 0), "Of the paper’s 3 claims, 2 are reproduced and 1 is not reproduced."),
+        ((0, 2, 0, 0, 1), "Of the paper’s 3 claims, 2 hold in part and 1 cannot be tested."),
+        ((0, 2, 1, 0, 0), "Of the paper’s 3 claims, 1 is not reproduced."),
         (
             (1, 2, 3, 1, 5),
-            "Of the paper’s 12 claims, 1 is reproduced, 2 hold in part, 3 are not reproduced, 1 "
-            "depends on a choice that the paper leaves open and 5 cannot be tested.",
+            "Of the paper’s 12 claims, 1 is reproduced, 3 are not reproduced and 1 depends on a "
+            "choice that the paper leaves open.",
         ),
     ],
 )
@@ -228,20 +239,27 @@ def test_headings_are_in_order_and_links_lead_somewhere(page):
     assert words in shown["alt"]
 
 
-def test_best_of_each_column_with_ties():
-    table = table1_frame()
-    table.loc[(table["model"] == "one_hot") & (table["metric"] == "brier"), "mean"] = 0.5001
-    compact = tabulate_paper(table)
-    assert [row["label"] for row in compact["rows"]][:2] == ["proposed", "one-hot"]
-    best = {
-        head: [row["label"] for row in compact["rows"] if row["cells"][i]["mean"]["best"]]
-        for i, head in enumerate(compact["heads"])
-    }
-    assert best["Acc"] == ["cardinality"]
-    assert best["Brier"] == ["proposed", "one-hot"]
-    assert best["s/epoch"] == [row["label"] for row in compact["rows"]]
-    printed = [row["label"] for row in compact["rows"] if row["cells"][0]["paper"]["best"]]
-    assert printed == ["proposed"]
+def test_no_best_is_marked_and_what_differences_are_worth_is_said(page):
+    compact = tabulate_paper(table1_frame())
+    assert [row["label"] for row in compact["rows"]] == [MODEL_LABELS[model] for model in PAPER]
+    first = compact["rows"][0]["cells"][0]
+    assert (first["mean"], first["paper"]) == (0.5, PAPER["proposed"][0])
+    table = page[page.index('class="compact"') : page.index("further down")]
+    assert "best" not in table.replace("no best is marked", "")
+    # Of four rivals and seven metrics, F1 is decided against each rival.
+    assert "4 of the 28 differences" in table
+    paired = paired_frame()
+    assert "none of the 28 differences" in weigh_differences(paired.assign(p_holm=1.0))
+    beyond = ~paired["rival"].isin(PAPER) | paired["metric"].isin({*METRICS} - {*PAPER_METRICS})
+    decided = paired.assign(p_holm=1.0)
+    decided.loc[beyond, "p_holm"] = 0.0
+    assert "none of the 28 differences" in weigh_differences(decided)
+
+
+def test_every_table_has_a_caption_of_its_own(page, multiverse):
+    for text in (page, multiverse):
+        captions = re.findall(r"<caption><span>(.*?)</span></caption>", text)
+        assert len(captions) == text.count("<table") == len(set(captions))
 
 
 def test_a_run_without_some_columns_still_gives_tables():

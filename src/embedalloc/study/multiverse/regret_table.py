@@ -12,9 +12,9 @@ from embedalloc.study.workflow.document import Part
 
 WORDS = {
     "proposed": "proposed",
-    "equal": "equal, floored",
-    "cardinality": "cardinality, floored",
-    "spectral_mass": "spectral mass, floored",
+    "equal": "equal, rounded down",
+    "cardinality": "cardinality, rounded down",
+    "spectral_mass": "spectral mass, rounded down",
     "equal_spent": "equal, leftover spent",
     "cardinality_spent": "cardinality, leftover spent",
     "spectral_mass_spent": "spectral mass, leftover spent",
@@ -88,9 +88,8 @@ def describe_regret(
         _grid(
             average_excess(regret, "observations", gain=True),
             "n",
-            paragraphs=[
-                "Gain on the proposed rule (its excess minus the other's, in points, paired):"
-            ],
+            "Gain on the proposed rule, by sample size",
+            paragraphs=["The proposed rule's excess minus the other's, in points, paired."],
             rules=RULES[1:],
         ),
         _grid(
@@ -123,7 +122,7 @@ def describe_regret(
 def _grid(
     table: pd.DataFrame,
     sign: str,
-    title: str = "",
+    title: str,
     *,
     paragraphs: Sequence[str] = (),
     rules: Iterable[str] = RULES,
@@ -141,12 +140,13 @@ def _grid(
 def _cells(table: pd.DataFrame, rule: str) -> list[str]:
     """Return a rule's means with their intervals, in per cent and in the table's order."""
     mine = table[table["allocation_rule"] == rule]
-    return [
+    cells = (
         f"{100 * mean:.1f}"
         if mean == low == high
         else f"{100 * mean:.1f} ({100 * low:.1f} to {100 * high:.1f})"
         for mean, low, high in zip(mine["mean"], mine["low"], mine["high"], strict=True)
-    ]
+    )
+    return [cell.replace("-", "−") for cell in cells]
 
 
 def _compare_settings(draws: pd.DataFrame) -> list[list[str]]:

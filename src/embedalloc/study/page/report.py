@@ -36,6 +36,8 @@ _WORDS = {
 }
 #: What a claim cannot go without.
 _EVIDENCE = ("statement", "statistic", "decision", "why", "data", "evidence")
+#: Verdicts whose numbers stand first; the others are told below them.
+FIRST = ("reproduced", "not reproduced", "depends on an unstated choice")
 #: Level of the adjusted p-values at which a paired difference is counted.
 LEVEL = 0.05
 
@@ -89,50 +91,57 @@ def group_readings(judged: pd.DataFrame, anchors: Mapping[str, Place]) -> list[d
 
 
 def summarise(counts: Mapping[str, int]) -> str:
-    """Return the whole reproduction in one sentence.
+    """Return the whole reproduction in one sentence with the three numbers that matter most.
 
     Examples
     --------
-    >>> summarise({"reproduced": 3, "partly": 1, "not testable": 1})
-    'Of the paper’s 5 claims, 3 are reproduced, 1 holds in part and 1 cannot be tested.'
+    >>> summarise({"reproduced": 3, "partly": 1, "not reproduced": 1})
+    'Of the paper’s 5 claims, 3 are reproduced and 1 is not reproduced.'
     """
     total = sum(counts.values())
     found = [verdict for verdict in VERDICTS if counts.get(verdict)]
     if len(found) == 1:
         one, several = _WORDS[found[0]]
         return f"All {total} claims {several}." if total > 1 else f"The claim {one}."
+    first = {verdict: counts[verdict] for verdict in found if verdict in FIRST}
+    return f"Of the paper’s {total} claims, {_count_in_words(first or counts)}."
+
+
+def _count_in_words(counts: Mapping[str, int]) -> str:
+    found = [verdict for verdict in VERDICTS if counts.get(verdict)]
     *parts, last = (f"{counts[each]} {_WORDS[each][counts[each] > 1]}" for each in found)
-    return f"Of the paper’s {total} claims, {', '.join(parts)} and {last}."
+    return f"{', '.join(parts)} and {last}" if parts else last
 
 
 def tabulate_paper(table: pd.DataFrame) -> dict[str, Any]:
-    """Return the paper's models and metrics, ours beside the paper's, the best of each marked.
+    """Return the paper's models and metrics, ours beside the paper's.
 
-    Ties at three decimals are all marked. A metric that the run lacks is left out.
+    No best is marked: `weigh_differences` says what the differences are worth. A metric that the
+    run lacks is left out.
     """
     known = set(table["metric"])
     metrics = [metric for metric in (*PAPER_METRICS, SECONDS) if metric in known]
-    models = [model for model in PAPER if model in set(table["model"])]
     cells: dict[Any, Any] = table.set_index(["model", "metric"]).to_dict("index")
-
-    def mark_best(metric: str, column: str) -> list[dict[str, Any]]:
-        values = [cells[model, metric][column] for model in models]
-        rounded = [round(value, 3) for value in values]
-        best = max(rounded) if METRICS.get(metric) else min(rounded)
-        return [{"value": v, "best": r == best} for v, r in zip(values, rounded, strict=True)]
-
-    columns = [(mark_best(metric, "mean"), mark_best(metric, "paper")) for metric in metrics]
     return {
         "heads": [METRIC_LABELS[metric] for metric in metrics],
         "better": ["higher" if METRICS.get(metric) else "lower" for metric in metrics],
         "rows": [
-            {
-                "label": MODEL_LABELS[model],
-                "cells": [{"mean": ours[i], "paper": theirs[i]} for ours, theirs in columns],
-            }
-            for i, model in enumerate(models)
+            {"label": MODEL_LABELS[model], "cells": [cells[model, metric] for metric in metrics]}
+            for model in PAPER
+            if model in set(table["model"])
         ],
     }
+
+
+def weigh_differences(paired: pd.DataFrame) -> str:
+    """Return how many differences in the paper's own table can be told from chance."""
+    shown = paired[paired["rival"].isin(PAPER) & paired["metric"].isin(PAPER_METRICS)]
+    decided = int(((shown["p_holm"] < LEVEL) & (shown["difference"] != 0)).sum())
+    count = f"{decided} of the" if decided else "none of the"
+    return (
+        f"After Holm’s adjustment {count} {len(shown)} differences between the proposed model and "
+        "the others can be told from chance, so no best is marked."
+    )
 
 
 def tabulate_everything(table: pd.DataFrame) -> dict[str, Any]:
