@@ -61,7 +61,7 @@ def draw_rule_comparison(axes: Axes, rows: pd.DataFrame, over: str, noise_floor:
             spent = mean_and_band(mine[mine["leftover"] == "spent"], over, "risk")
             # Hollow marks, for readers without colours.
             hollow = {"markerfacecolor": "white", "markersize": 3, "linestyle": ":"}
-            draw_curve(axes, spent, look, band=False, label=None, zorder=5, **hollow)
+            draw_curve(axes, spent, look, band=False, label=None, zorder=2.5, **hollow)
     axes.axhline(noise_floor, color=GREY, linewidth=1.0, linestyle="--")
     # A log scale: the rules differ by small factors near the floor and by large ones above.
     axes.set_yscale("log")

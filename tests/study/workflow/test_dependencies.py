@@ -249,9 +249,9 @@ EDITS: dict[str, tuple[Callable[[Path], None], set[str]]] = {
         add_code(f"{STUDY}/exp3_looks.py"),
         EXP3 & DRAWN | {"plot_theory_allocation"},
     ),
-    "the looks of Table 1's models": (
+    "the looks of Table 1's models, and the names of its predictors": (
         add_code(f"{STUDY}/heart/looks.py"),
-        {"plot_heart_budget", "plot_heart_metrics"},
+        {"plot_heart_budget", "plot_heart_metrics", "plot_heart_pilot", "plot_final_allocation"},
     ),
     "a figure's script": (add_code("scripts/plot_exp1_gap.py"), {"plot_exp1_gap"}),
 }

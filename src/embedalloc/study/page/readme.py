@@ -1,11 +1,11 @@
 """The README's verdict table and pictures, refreshed from the results by `make readme`."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pandas as pd
 import yaml
+from PIL import Image
 
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS, count_verdicts
 from embedalloc.study.workflow.document import markdown_table
@@ -17,6 +17,8 @@ PICTURES = ("exp3_performance.png", "heart_metrics.png")
 #: Blocks of the configuration that no claim depends on.
 BESIDE_THE_STUDY = ("benchmarks", "multiverse")
 PICTURE_FOLDER = Path("workflow/report/pictures")
+#: As many as a figure needs; the file is a third of the figure's.
+COLORS = 64
 
 
 def tabulate_verdicts(claims: pd.DataFrame) -> str:
@@ -66,7 +68,8 @@ def refresh(root: Path) -> None:
     write_text(readme, text.replace(find_block(text), write_block(claims, root)))
     (root / PICTURE_FOLDER).mkdir(parents=True, exist_ok=True)
     for name in PICTURES:
-        shutil.copyfile(root / "figures" / name, root / PICTURE_FOLDER / name)
+        picture = Image.open(root / "figures" / name).convert("RGB")
+        picture.quantize(COLORS).save(root / PICTURE_FOLDER / name, optimize=True)
 
 
 if __name__ == "__main__":
