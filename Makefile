@@ -2,7 +2,7 @@
 # make quick   after an edit: ruff, import contracts and the quick tests, in under two minutes
 # make test    set up .venv and run the whole test suite
 # make verify  run a small study in several ways and compare every number to the last bit
-# make readme  run the whole workflow and bring the README's verdicts and pictures up to date
+# make readme  run the whole workflow and bring the README's verdicts, costs and pictures up to date
 # make lint    the linters that CI runs
 # make clean   remove results and figures (they are made again by `make paper`)
 

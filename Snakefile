@@ -48,6 +48,7 @@ rule all:
         "figures/table1_audit.md",
         "figures/claims.md",
         "figures/report.html",
+        "figures/targets.md",
 
 
 include: "workflow/rules/theory.smk"
@@ -59,3 +60,4 @@ include: "workflow/rules/claims.smk"
 include: "workflow/rules/report.smk"
 include: "workflow/rules/benchmarks.smk"
 include: "workflow/rules/multiverse.smk"
+include: "workflow/rules/targets.smk"

@@ -5,12 +5,19 @@
 from embedalloc.study.settings.benchmarks import BENCHMARKS
 from tests.benchmarks.cells import benchmark_cell
 
+BENCHMARKS_TIMINGS = [
+    *expand("results/timings/measure_benchmark/{work}.tsv", work=BENCHMARKS),
+    "results/timings/tabulate_benchmarks.tsv",
+    "results/timings/plot_benchmarks.tsv",
+]
+
 
 rule benchmarks:
     """Times and memory beside the peers: a table and a figure of growth curves."""
     input:
         "figures/benchmarks.md",
         "figures/benchmarks.pdf",
+        "figures/targets_benchmarks.md",
 
 
 rule measure_benchmark:

@@ -12,6 +12,21 @@ EXP1_PROFILES, EXP1_FITS = (
         "results/exp1/{design}/fits{part}.parquet",
     )
 )
+EXP1_FIGURES = [figure for figure in FIGURES if figure.startswith("exp1_")]
+EXP1_TIMINGS = [
+    *expand(
+        "results/timings/simulate_exp1/{design}_{part}.tsv",
+        design=SETTINGS.exp1.designs,
+        part=SETTINGS.exp1.parts,
+    ),
+    *expand("results/timings/plot_{figure}.tsv", figure=EXP1_FIGURES),
+]
+
+
+rule exp1:
+    """Every figure of Experiment 1."""
+    input:
+        expand("figures/{figure}.pdf", figure=EXP1_FIGURES),
 
 
 rule simulate_exp1:

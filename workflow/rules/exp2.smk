@@ -3,6 +3,22 @@
 # writes: results/exp2/n{observations}/profiles{part}.parquet
 #         figures/exp2_train_test, exp2_decomposition, exp2_optimal_dimension (pdf and png)
 
+EXP2_FIGURES = [figure for figure in FIGURES if figure.startswith("exp2_")]
+EXP2_TIMINGS = [
+    *expand(
+        "results/timings/simulate_exp2/n{observations}_{part}.tsv",
+        observations=SETTINGS.exp2.observations,
+        part=SETTINGS.exp2.parts,
+    ),
+    *expand("results/timings/plot_{figure}.tsv", figure=EXP2_FIGURES),
+]
+
+
+rule exp2:
+    """Every figure of Experiment 2."""
+    input:
+        expand("figures/{figure}.pdf", figure=EXP2_FIGURES),
+
 
 rule simulate_exp2:
     """Simulate one training sample size of Experiment 2."""

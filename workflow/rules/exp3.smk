@@ -3,6 +3,22 @@
 # writes: results/exp3/n{observations}/performance{part}.parquet
 #         figures/exp3_performance, exp3_performance_samplesize, exp3_allocations (pdf and png)
 
+EXP3_FIGURES = [figure for figure in FIGURES if figure.startswith("exp3_")]
+EXP3_TIMINGS = [
+    *expand(
+        "results/timings/simulate_exp3/n{observations}_{part}.tsv",
+        observations=SETTINGS.exp3.observations,
+        part=SETTINGS.exp3.parts,
+    ),
+    *expand("results/timings/plot_{figure}.tsv", figure=EXP3_FIGURES),
+]
+
+
+rule exp3:
+    """Every figure of Experiment 3."""
+    input:
+        expand("figures/{figure}.pdf", figure=EXP3_FIGURES),
+
 
 rule simulate_exp3:
     """Simulate one training sample size of Experiment 3, all rules on the same draws."""

@@ -9,6 +9,29 @@ from embedalloc.study.settings.heart import HeartChoices
 
 HEART = in_project(SETTINGS.heart.data)
 BLOCKS, FOLD_BLOCKS = SETTINGS.heart.blocks, SETTINGS.heart.fold_blocks
+HEART_FIGURES = [f for f in FIGURES if f.startswith(("heart_", "final_"))]
+TABLE1_TIMINGS = [
+    "results/timings/prepare_heart.tsv",
+    "results/timings/compile_heart.tsv",
+    *expand("results/timings/train_heart/{block}.tsv", block=BLOCKS),
+    *expand("results/timings/select_heart/{block}.tsv", block=FOLD_BLOCKS),
+    "results/timings/score_heart.tsv",
+    "results/timings/time_heart.tsv",
+    "results/timings/tabulate_heart.tsv",
+]
+HEART_TIMINGS = [
+    *TABLE1_TIMINGS,
+    "results/timings/audit_table1.tsv",
+    *expand("results/timings/plot_{figure}.tsv", figure=HEART_FIGURES),
+]
+
+
+rule heart:
+    """Table 1, its audit and every figure of the heart-disease study."""
+    input:
+        "figures/table1.md",
+        "figures/table1_audit.md",
+        expand("figures/{figure}.pdf", figure=HEART_FIGURES),
 
 
 rule prepare_heart:

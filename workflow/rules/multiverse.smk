@@ -15,6 +15,29 @@ with open(
     in_project("workflow/report/figures_multiverse.yaml"), encoding="utf-8"
 ) as listed:
     BEYOND = list(yaml.safe_load(listed))
+MULTIVERSE_TIMINGS = [
+    *(
+        f"results/timings/simulate_multiverse/{experiment}_{part}.tsv"
+        for experiment in ("exp1", "exp2", "exp3")
+        for part in multiverse_parts(SETTINGS, SPACES[experiment])
+    ),
+    *expand(
+        "results/timings/train_multiverse/{part}.tsv",
+        part=multiverse_parts(SETTINGS, SPACES["heart"]),
+    ),
+    *expand(
+        "results/timings/simulate_exp3_regret/n{observations}.tsv",
+        observations=SETTINGS.exp3.observations,
+    ),
+    *expand(
+        "results/timings/simulate_multiverse_regret/{part}.tsv",
+        part=SETTINGS.multiverse.regret_parts,
+    ),
+    "results/timings/judge_multiverse.tsv",
+    "results/timings/tabulate_exp3_regret.tsv",
+    *expand("results/timings/plot_{figure}.tsv", figure=BEYOND),
+    "results/timings/write_multiverse.tsv",
+]
 
 
 rule multiverse:
@@ -24,6 +47,7 @@ rule multiverse:
         "figures/multiverse.md",
         "figures/exp3_regret.md",
         "figures/multiverse.html",
+        "figures/targets_multiverse.md",
 
 
 rule simulate_multiverse:

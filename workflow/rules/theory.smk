@@ -8,14 +8,17 @@
 
 from embedalloc.study.settings.common import Cell
 
+THEORY_FIGURES = [figure for figure in FIGURES if figure.startswith("theory_")]
+THEORY_TIMINGS = [
+    *expand("results/timings/simulate_{figure}.tsv", figure=THEORY_FIGURES),
+    *expand("results/timings/plot_{figure}.tsv", figure=THEORY_FIGURES),
+]
+
 
 rule theory:
     """Every figure of Section 2."""
     input:
-        "figures/theory_approximation.pdf",
-        "figures/theory_alternating.pdf",
-        "figures/theory_generalisation.pdf",
-        "figures/theory_allocation.pdf",
+        expand("figures/{figure}.pdf", figure=THEORY_FIGURES),
 
 
 rule simulate_theory_approximation:

@@ -71,3 +71,28 @@ def test_the_verdict_table_counts_claims_not_readings():
 
 def claims_of(rows):
     return pd.DataFrame(rows, columns=["claim", "section", "verdict", "statement"])
+
+
+def test_costs_of_what_was_not_run_say_so(tmp_path):
+    head = "| target | jobs |\n|---|---:|\n"
+    (tmp_path / "targets.md").write_text(f"# Costs\n\n{head}| `all` | 59 |\n\n- Minutes: …\n")
+    (tmp_path / "targets_benchmarks.md").write_text(f"{head}| `benchmarks` | 8 |\n")
+    assert readme.tabulate_costs(tmp_path).splitlines()[1:-1] == [
+        "| target | jobs |",
+        "|---|---:|",
+        "| `all` | 59 |",
+        "| `multiverse` | not run here | | | |",
+        "| `benchmarks` | 8 |",
+    ]
+
+
+def test_the_costs_of_every_target_are_shown():
+    shown = re.findall(r"^\| `([\w/.]+)` \|", costs(README), flags=re.MULTILINE)
+    smk = (ROOT / "workflow/rules/targets.smk").read_text()
+    assert shown == re.findall(
+        r'"([\w/.]+)": ', smk.replace('"_multiverse": ', "").replace('"_benchmarks": ', "")
+    )
+
+
+def costs(text):
+    return readme.find_block(text, readme.COSTS_BEGIN, readme.COSTS_END)

@@ -35,23 +35,29 @@ def describe_run(citation: str | Path, params: Any, project: str | Path) -> dict
     }
 
 
-def read_timings(paths: Iterable[str | Path]) -> list[dict[Any, Any]]:
-    """Return jobs, CPU and wall-clock seconds and peak memory by rule, in the order given.
+def read_jobs(paths: Iterable[str | Path]) -> pd.DataFrame:
+    """Return the rule, CPU and wall-clock seconds and peak memory of each job, in the order given.
 
     Snakemake writes `-` or `NA` for what a short job was over too soon to measure; such a value
     counts as nothing.
     """
+    names = {"cpu_time": "cpu", "s": "seconds", "max_rss": "megabytes"}
     frames = []
     for path in map(Path, paths):
         parts = path.with_suffix("").parts
-        frame = pd.read_csv(path, sep="\t", na_values="-")[["cpu_time", "s", "max_rss"]]
+        frame = pd.read_csv(path, sep="\t", na_values="-")[list(names)]
         frames.append(frame.fillna(0.0).assign(rule=parts[parts.index("timings") + 1]))
-    rules = pd.concat(frames).groupby("rule", sort=False)
+    return pd.concat(frames, ignore_index=True).rename(columns=names)
+
+
+def read_timings(paths: Iterable[str | Path]) -> list[dict[Any, Any]]:
+    """Return jobs, CPU and wall-clock seconds and peak memory by rule, in the order given."""
+    rules = read_jobs(paths).groupby("rule", sort=False)
     table = rules.agg(
-        jobs=("s", "size"),
-        cpu=("cpu_time", "sum"),
-        seconds=("s", "sum"),
-        megabytes=("max_rss", "max"),
+        jobs=("seconds", "size"),
+        cpu=("cpu", "sum"),
+        seconds=("seconds", "sum"),
+        megabytes=("megabytes", "max"),
     )
     return table.reset_index().to_dict("records")
 

@@ -1,4 +1,4 @@
-"""The README's verdict table and pictures, refreshed from the results by `make readme`."""
+"""The README's verdicts, costs and pictures, refreshed from the results by `make readme`."""
 
 import re
 from pathlib import Path
@@ -13,6 +13,9 @@ from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.tables import digest_of, read_table
 
 BEGIN, END = "<!-- verdicts", "<!-- end of verdicts -->"
+COSTS_BEGIN, COSTS_END = "<!-- costs -->", "<!-- end of costs -->"
+#: Targets beside `all`, each with a table of costs of its own.
+BESIDE_ALL = ("multiverse", "benchmarks")
 PICTURES = ("exp3_performance.png", "heart_metrics.png")
 #: Blocks of the configuration that no claim depends on.
 BESIDE_THE_STUDY = ("benchmarks", "multiverse")
@@ -52,20 +55,36 @@ def write_block(claims: pd.DataFrame, root: Path) -> str:
     return f"{BEGIN} of {digest_source(root)} -->\n{tabulate_verdicts(claims)}\n{END}"
 
 
-def find_block(readme: str) -> str:
-    """Return the present part between the markers."""
-    found = re.search(rf"{re.escape(BEGIN)}.*?{re.escape(END)}", readme, flags=re.DOTALL)
+def tabulate_costs(figures: Path) -> str:
+    """Return the costs of all targets in Markdown; of what was not run here it says so."""
+    lines = read_rows(figures / "targets.md")
+    for target in BESIDE_ALL:
+        page = figures / f"targets_{target}.md"
+        lines += read_rows(page)[2:] if page.exists() else [f"| `{target}` | not run here | | | |"]
+    return "\n".join([COSTS_BEGIN, *lines, COSTS_END])
+
+
+def read_rows(page: Path) -> list[str]:
+    """Return the lines of the table on a page."""
+    return [line for line in page.read_text("utf-8").splitlines() if line.startswith("|")]
+
+
+def find_block(readme: str, begin: str = BEGIN, end: str = END) -> str:
+    """Return the present part between two markers."""
+    found = re.search(rf"{re.escape(begin)}.*?{re.escape(end)}", readme, flags=re.DOTALL)
     if found is None:
-        raise ValueError(f"README.md: no part from {BEGIN!r} to {END!r}")
+        raise ValueError(f"README.md: no part from {begin!r} to {end!r}")
     return found.group()
 
 
 def refresh(root: Path) -> None:
-    """Write the verdicts of the present results into the README and copy its pictures."""
+    """Write verdicts and costs of the present results into the README and copy its pictures."""
     readme = root / "README.md"
     text = readme.read_text("utf-8")
     claims = read_table(root / "results/claims.parquet", CLAIMS)
-    write_text(readme, text.replace(find_block(text), write_block(claims, root)))
+    text = text.replace(find_block(text), write_block(claims, root))
+    costs = find_block(text, COSTS_BEGIN, COSTS_END)
+    write_text(readme, text.replace(costs, tabulate_costs(root / "figures")))
     (root / PICTURE_FOLDER).mkdir(parents=True, exist_ok=True)
     for name in PICTURES:
         picture = Image.open(root / "figures" / name).convert("RGB")

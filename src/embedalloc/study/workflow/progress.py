@@ -112,11 +112,11 @@ class Progress(logging.Handler):
         known, self.total = self.total, jobs["total"]
         if known or self.with_bar:
             return ""
-        return table if self.dry_run else f"{self.total} jobs"
+        return table if self.dry_run else f"{self.total} job{'s' if self.total > 1 else ''}"
 
     def start(self, told: Mapping[str, Any]) -> None:
         """Take note of a job that begins, perhaps once more after a failure."""
-        wildcards = (f"{name}={value}" for name, value in told["wildcards"].items())
+        wildcards = (f"{name}={value}" for name, value in told["wildcards"].items() if value)
         self.titles[told["jobid"]] = " ".join([told["rule_name"], *wildcards])
         self.running[told["jobid"]] = told["rule_name"]
         self.failed.discard(told["jobid"])
