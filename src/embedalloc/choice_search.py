@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from embedalloc.arrays import Floats, Ints
 from embedalloc.problem import BudgetProblem
 
-#: Partial allocations that the search may hold at once, and in all, before it gives up on proof.
+#: Partial allocations that the search may hold at once before it gives up on proof.
 STATES_AT_ONCE = 200_000
-STATES_IN_ALL = 20_000_000
-#: Departures that one step may try, likewise.
+#: Departures that it may try in one step and in all, likewise: work ends whatever the budget.
 DEPARTURES_AT_ONCE = 2_000_000
+DEPARTURES_IN_ALL = 40_000_000
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class ChoiceSearch:
         bound: float,
     ) -> None:
         self.choices, self.base, self.regret, self.bound = choices, base, regret, bound
-        self.room = problem.budget - int(choices.cost[base].sum())
+        self.room = problem.budget - problem.cost_of(choices.dimension[base])
         self.base_error = float(choices.error[base].sum())
         self.tolerance = 1e-12 * (abs(self.base_error) + abs(bound))
         self.best = _fill(choices, base, self.room)
@@ -80,21 +80,9 @@ class ChoiceSearch:
         found: tuple[int, int] | None = None
         in_all = 0
         for stage, (_, change, gain, extra) in enumerate(departures):
-            alive = np.flatnonzero(regret + extra.min() <= self.slack)
-            if not alive.size:
+            parent, option_of = self._pair(regret, extra)
+            if not parent.size:
                 break
-            parents, options = [alive], [np.full(alive.size, -1)]
-            tried = alive.size
-            for option in np.argsort(extra, kind="stable").tolist():
-                able = alive[regret[alive] + extra[option] <= self.slack]
-                if tried + able.size > DEPARTURES_AT_ONCE:
-                    left_out = float(regret[able].min() + extra[option]) if able.size else np.inf
-                    self.unexplored = min(self.unexplored, left_out)
-                    continue
-                tried += able.size
-                parents.append(able)
-                options.append(np.full(able.size, option))
-            parent, option_of = np.concatenate(parents), np.concatenate(options)
             moved = option_of >= 0
             cost = cost[parent] + np.where(moved, change[option_of], 0)
             error = error[parent] + np.where(moved, gain[option_of], 0.0)
@@ -103,8 +91,8 @@ class ChoiceSearch:
             cost, error, regret = cost[kept], error[kept], regret[kept]
             history.append((parent[kept].astype(np.int32), option_of[kept].astype(np.int32)))
             found = self._improve(cost, error, stage) or found
-            in_all += kept.size
-            if in_all > STATES_IN_ALL:
+            in_all += parent.size
+            if in_all > DEPARTURES_IN_ALL:
                 self.unexplored = min(self.unexplored, float(regret.min(initial=np.inf)))
                 break
         if found is not None:
@@ -124,6 +112,35 @@ class ChoiceSearch:
             error = choices.error[mine] - choices.error[start]
             departures.append(Departures(mine, cost, error, self.regret[mine]))
         return sorted(departures, key=lambda each: float(each.regret.min()))
+
+    def _pair(self, regret: Floats, extra: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return every state that can afford a departure: as it is (−1), then with each option.
+
+        A state that can afford none is done with. Options come by their regret; those that would
+        be too many departures at once are left out.
+        """
+        alive = np.flatnonzero(regret + extra.min() <= self.slack)
+        by_regret = alive[np.argsort(regret[alive], kind="stable")]
+        options = np.argsort(extra, kind="stable")
+        count = _count_affordable(regret[by_regret], extra[options], self.slack)
+        room = DEPARTURES_AT_ONCE - alive.size
+        if count.sum() > room:
+            taken = count.copy()
+            for option, size in enumerate(count.tolist()):
+                taken[option] = size if size <= room else 0
+                room -= int(taken[option])
+            left_out = np.flatnonzero(taken < count)[0]
+            self.unexplored = min(
+                self.unexplored, float(regret[by_regret[0]] + extra[options[left_out]])
+            )
+            count = taken
+        rank = np.repeat(np.arange(len(options)), count)
+        parent = by_regret[np.arange(rank.size) - np.repeat(np.cumsum(count) - count, count)]
+        order = np.lexsort((parent, rank))
+        return (
+            np.concatenate([alive, parent[order]]),
+            np.concatenate([np.full(alive.size, -1), options[rank[order]]]),
+        )
 
     def _undominated(
         self, cost: Ints, error: Floats, regret: Floats, savings_left: int
@@ -169,16 +186,34 @@ class ChoiceSearch:
         return rows
 
 
+def _count_affordable(regret: Floats, extra: Floats, slack: float) -> NDArray[np.intp]:
+    """Return for each extra regret how many states, sorted by regret, stay within the slack."""
+    fewest = np.zeros(len(extra), dtype=np.intp)
+    most = np.full(len(extra), len(regret))
+    while (is_open := fewest < most).any():
+        middle = (fewest + most) // 2
+        able = regret[np.minimum(middle, len(regret) - 1)] + extra <= slack
+        fewest = np.where(is_open & able, middle + 1, fewest)
+        most = np.where(is_open & ~able, middle, most)
+    return fewest
+
+
 def _fill(choices: Choices, rows: NDArray[np.intp], room: int) -> NDArray[np.intp]:
-    """Spend the room left by the lone decisions on the best single changes, one after another."""
+    """Spend the room left by the lone decisions on the best single changes, one after another.
+
+    Room only shrinks, and after its best change that fits a field has no better one: each row is
+    looked at once, the largest gain first.
+    """
+    change = choices.cost - choices.cost[rows][choices.group]
+    gain = choices.error[rows][choices.group] - choices.error
+    useful = np.flatnonzero((change <= room) & (gain > 0))
+    useful = useful[np.argsort(-gain[useful], kind="stable")]
+    columns = (useful, choices.group[useful], change[useful])
+    filled: dict[int, int] = {}
+    for row, group, price in zip(*(column.tolist() for column in columns), strict=True):
+        if price <= room and group not in filled:
+            filled[group] = row
+            room -= price
     rows = rows.copy()
-    for _ in range(len(rows)):
-        change = choices.cost - choices.cost[rows][choices.group]
-        gain = choices.error[rows][choices.group] - choices.error
-        useful = (change <= room) & (gain > 0)
-        if not useful.any():
-            break
-        best = int(np.argmax(np.where(useful, gain, -np.inf)))
-        room -= int(change[best])
-        rows[choices.group[best]] = best
+    rows[list(filled)] = list(filled.values())
     return rows

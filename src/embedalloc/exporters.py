@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from embedalloc.checks import real_number, show, whole_number
 from embedalloc.result import Allocation
 
 if TYPE_CHECKING:
@@ -145,27 +146,45 @@ def to_json(allocation: Allocation) -> str:
 
 
 def from_json(text: str) -> Allocation:
-    """Return the allocation that `to_json` wrote."""
-    content = json.loads(text)
+    """Return the allocation that `to_json` wrote, after a look at its budget."""
     try:
+        content = json.loads(text, object_pairs_hook=_refuse_repeated_names)
         rows = content["predictors"].items()
-        return Allocation(
+
+        def by_field(what: str, least: int = 0) -> dict[str, int]:
+            return {
+                name: whole_number(row[what], f"{name!r}, {what}", least=least)
+                for name, row in rows
+            }
+
+        found = Allocation(
             allocation_rule=str(content["allocation_rule"]),
-            dimensions={name: int(row["dimension"]) for name, row in rows},
-            cardinalities={name: int(row["cardinality"]) for name, row in rows},
-            parameters={name: int(row["parameters"]) for name, row in rows},
-            budget=int(content["budget"]),
-            objective=None if content["objective"] is None else float(content["objective"]),
-            lower_bound=None if content["lower_bound"] is None else float(content["lower_bound"]),
+            dimensions=by_field("dimension"),
+            cardinalities=by_field("cardinality", least=1),
+            parameters=by_field("parameters"),
+            budget=whole_number(content["budget"], "budget", least=0),
+            objective=_number_or_none(content["objective"], "objective"),
+            lower_bound=_number_or_none(content["lower_bound"], "lower_bound"),
             effects={
                 # Files of earlier versions do not have the key.
-                name: tuple(map(str, row["effects"]))
+                name: tuple(_column_names(row["effects"], name))
                 for name, row in rows
                 if row.get("effects")
             },
         )
-    except (KeyError, TypeError, AttributeError) as error:
+        if not rows:
+            raise ValueError("it has no field")
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError(f"this JSON does not hold an allocation: {error!r}") from None
+    except ValueError as error:
+        raise ValueError(f"this JSON does not hold an allocation: {error}") from None
+    for name, dimension in found.dimensions.items():
+        spent = found.parameters[name]
+        if (spent % dimension if dimension else spent) or (spent == 0) != (dimension == 0):
+            raise ValueError(f"{name!r}: {spent} parameters cannot be {dimension} equal dimensions")
+    if found.cost > found.budget:
+        raise ValueError(f"the allocation costs {found.cost}, more than its budget {found.budget}")
+    return found
 
 
 #: Exporters by the name that the command line uses.
@@ -223,6 +242,31 @@ def _without_dots(name: str) -> str:
     if not name:
         raise ValueError("a field with an empty name cannot be the key of a module")
     return name.replace("%", "%25").replace(".", "%2E")
+
+
+def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{repeated!r} is named twice")
+    return content
+
+
+def _column_names(value: object, name: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise ValueError(f"{name!r}, effects: {show(value)} is not a list of names")
+    return value
+
+
+def _number_or_none(value: object, what: str) -> float | None:
+    """Return what `_finite_or_text` wrote."""
+    if value is None:
+        return None
+    number = float(value) if value in ("inf", "-inf") else real_number(value, what)
+    if math.isnan(number):
+        raise ValueError(f"{what}: nan is not a number")
+    return number
 
 
 def _finite_or_text(value: float | None) -> float | str | None:

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from embedalloc.allocation import Solution, solve_by_paper
 from embedalloc.checks import name_values, put_in_order, whole_number
 from embedalloc.memory import parse_budget
-from embedalloc.optimum import solve_optimally
+from embedalloc.optimum import Curve, solve_optimally
 from embedalloc.problem import (
     BudgetProblem,
     Cardinalities,
@@ -22,9 +21,6 @@ from embedalloc.problem import (
 from embedalloc.proportional import Leftover
 from embedalloc.result import Allocation, name_solution
 from embedalloc.rules import RULES, Rule, find_rule
-
-#: Errors of one field: entry d is the error at dimension d, from d = 0 on; or by dimension.
-Curve = ArrayLike | Mapping[int, float]
 
 
 def allocate(
@@ -124,7 +120,7 @@ def allocate(
         ranks = dict(zip(names, (counts - 1).tolist(), strict=True))
         maximum = useful_maximum(ranks, minimum=minimum, maximum=maximum, multiple_of=multiple_of)
     problem = build_problem(
-        cardinalities,
+        dict(zip(names, counts.tolist(), strict=True)),
         parse_budget(budget, dtype=dtype, optimizer=optimizer),
         minimum=minimum,
         maximum=maximum,
@@ -181,7 +177,7 @@ def optimal_dimensions(
     budget: int,
     *,
     coefficients: PerField | None = None,
-    curves: Mapping[str, ArrayLike] | Sequence[ArrayLike] | None = None,
+    curves: Mapping[str, Curve] | Sequence[Curve] | None = None,
     **constraints: Unpack[Constraints],
 ) -> Allocation:
     """Return the dimensions with the least total error that the budget can pay.
@@ -193,9 +189,9 @@ def optimal_dimensions(
     coefficients
         The errors are a_j/d_j, the paper's surrogate.
     curves
-        The errors are measured: entry d of a field's curve is its error at dimension d,
-        from d = 0 on. An infinite entry forbids that dimension, and the curve's end is the
-        largest dimension. Curves may have any shape.
+        The errors are measured: per field a list, whose entry d is the error at dimension d from
+        d = 0 on, or a mapping from dimensions to errors. Dimensions that are not there, or with an
+        infinite error, are not chosen. Curves may have any shape.
 
     Returns
     -------
@@ -288,19 +284,4 @@ def _pick_free(values: Any, problem: BudgetProblem, part: BudgetProblem, what: s
     named = name_values(values, problem.names, what)
     free = set(part.names)
     put_in_order(named, [name for name in problem.names if name in free or name in named], what)
-    if what == "curves":
-        return [_as_list(named[name], name) for name in part.names]
     return [named[name] for name in part.names]
-
-
-def _as_list(curve: Curve, name: str) -> ArrayLike:
-    """Return a curve as errors from d = 0 on; dimensions that were not measured are infinite."""
-    if not isinstance(curve, Mapping):
-        return curve
-    if not curve:
-        raise ValueError(f"curves: {name!r} has no dimension")
-    place = f"curves[{name!r}], a dimension"
-    measured = {whole_number(d, place, least=0): error for d, error in curve.items()}
-    errors = np.full(max(measured) + 1, np.inf)
-    errors[list(measured)] = list(measured.values())
-    return errors

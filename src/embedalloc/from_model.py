@@ -1,6 +1,6 @@
 """Dimensions for the embedding tables of a trained torch model, from the spectra of its weights."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embedalloc.arrays import Floats
-from embedalloc.checks import put_in_order
+from embedalloc.checks import LARGEST_WEIGHT, by_name, put_in_order, real_numbers, show
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import PerField
 from embedalloc.result import Allocation
-from embedalloc.rules import RULES
+from embedalloc.rules import RULES, find_rule
 from embedalloc.spectra import fit_coefficient, singular_values_by_rows, spectral_tails
 
 if TYPE_CHECKING:
@@ -84,16 +84,17 @@ class TableInModel:
             yield block
 
     def _root_shares(self, frequencies: ArrayLike) -> Floats:
-        counts = np.array(frequencies, dtype=np.float64)
+        counts = real_numbers(frequencies, f"frequencies[{self.name!r}]")
         if counts.shape != (self.rows,):
             raise ValueError(
                 f"frequencies: {self.name!r} has {self.rows} rows, got shape {counts.shape}"
             )
         if self.padding_row is not None:
             counts[self.padding_row] = 0.0
-        if not np.isfinite(counts).all() or (counts < 0).any() or counts.sum() == 0:
+        if not ((counts >= 0) & (counts <= LARGEST_WEIGHT)).all() or counts.sum() == 0:
             raise ValueError(
-                f"frequencies: those of {self.name!r} must be finite, not negative and not all 0"
+                f"frequencies: those of {self.name!r} must be finite, not negative and not all 0, "
+                f"and at most {LARGEST_WEIGHT}"
             )
         return np.asarray(np.sqrt(counts / counts.sum()))
 
@@ -109,19 +110,33 @@ def embedding_tables(module: "nn.Module") -> tuple[TableInModel, ...]:
     >>> [(table.name, table.aliases, table.rows) for table in embedding_tables(model)]
     [('query', ('document',), 9)]
     """
+    import torch
     from torch import nn
 
-    found: dict[int, list[tuple[str, nn.Module, torch.Tensor]]] = {}
-    for name, child in module.named_modules(remove_duplicate=False):
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"expected a torch module, got {show(module)}")
+    found: dict[Hashable, list[tuple[str, nn.Module, torch.Tensor]]] = {}
+    children = list(module.named_modules(remove_duplicate=False))
+    root = "embedding"  # the name of a model that is itself a table
+    while any(name == root for name, _ in children):
+        root += "_"
+    for path, child in children:
+        name = path or root
+        if isinstance(child, torch.jit.ScriptModule):
+            raise ValueError(f"module {name!r} is scripted or traced; take the model from before")
         if type(child).__module__.startswith("torch.ao.nn.quantized.modules.embedding"):
             raise ValueError(
                 f"table {name!r} is quantised; take the model from before the quantisation"
             )
         if isinstance(child, (nn.Embedding, nn.EmbeddingBag)):
             weight = child.weight
+            _check_weight(weight, name)
             # A parametrised weight is computed anew at each access; then the module is the key.
-            key = weight.data_ptr() if isinstance(weight, nn.Parameter) else id(child)
-            found.setdefault(key, []).append((name or "embedding", child, weight))
+            # Tables may start at one address and still be different parts of it.
+            key: Hashable = id(child)
+            if isinstance(weight, nn.Parameter):
+                key = (weight.data_ptr(), weight.dtype, weight.shape, weight.stride())
+            found.setdefault(key, []).append((name, child, weight))
     if not found:
         raise ValueError(f"{type(module).__name__} has no nn.Embedding or nn.EmbeddingBag")
     return tuple(_table(owners) for owners in found.values())
@@ -178,9 +193,15 @@ def allocate_from_model(
     {'user': 8, 'item': 3}
     """
     tables = embedding_tables(module)
-    settled = {} if fixed is None else fixed
-    for what, words in (("fixed", fixed), ("frequencies", frequencies), ("maximum", maximum)):
+    for what, words in (
+        *(("fixed", fixed), ("frequencies", frequencies)),
+        *(("minimum", minimum), ("maximum", maximum)),
+    ):
         _refuse_aliases(tables, words, what)
+    for what, named in (("fixed", fixed), ("frequencies", frequencies)):
+        if named is not None and by_name(named, what) is None:
+            raise ValueError(f"{what}: {show(named)} does not name its tables")
+    settled = {} if fixed is None else fixed
     free = [table for table in tables if table.name not in settled]
     if frequencies is not None:
         needed = [name for name in frequencies if name not in settled]
@@ -202,16 +223,8 @@ def allocate_from_model(
 
 
 def _table(owners: "list[tuple[str, nn.Module, torch.Tensor]]") -> TableInModel:
-    """Return the table of modules that share it, after a check that its numbers can be read."""
+    """Return the table of modules that share it."""
     name, _, weight = owners[0]
-    if weight.is_meta:
-        raise ValueError(f"table {name!r} is on the meta device and holds no numbers; load it")
-    if weight.is_quantized or not weight.dtype.is_floating_point:
-        raise ValueError(
-            f"table {name!r} holds {weight.dtype}; take the model from before the quantisation"
-        )
-    if weight.ndim != 2 or weight.shape[1] == 0:
-        raise ValueError(f"table {name!r} has shape {tuple(weight.shape)}, not rows and columns")
     padding = {getattr(module, "padding_idx", None) for _, module, _ in owners}
     return TableInModel(
         name=name,
@@ -219,6 +232,25 @@ def _table(owners: "list[tuple[str, nn.Module, torch.Tensor]]") -> TableInModel:
         weight=weight,
         padding_row=padding.pop() if len(padding) == 1 else None,
     )
+
+
+def _check_weight(weight: Any, name: str) -> None:
+    """Refuse a table whose numbers cannot be read."""
+    import torch
+    from torch.nn.parameter import is_lazy
+
+    if not isinstance(weight, torch.Tensor) or is_lazy(weight):
+        raise ValueError(f"table {name!r} has no weights yet; load or initialise the model")
+    if weight.is_meta:
+        raise ValueError(f"table {name!r} is on the meta device and holds no numbers; load it")
+    if weight.layout != torch.strided:
+        raise ValueError(f"table {name!r} is stored as {weight.layout}; make it dense: to_dense()")
+    if weight.is_quantized or not weight.dtype.is_floating_point:
+        raise ValueError(
+            f"table {name!r} holds {weight.dtype}; take the model from before the quantisation"
+        )
+    if weight.ndim != 2 or 0 in weight.shape:
+        raise ValueError(f"table {name!r} has shape {tuple(weight.shape)}, not rows and columns")
 
 
 def _refuse_aliases(tables: tuple[TableInModel, ...], words: object, what: str) -> None:
@@ -238,7 +270,7 @@ def _spectral_inputs(
     present: Mapping[str, int],
 ) -> dict[str, Any]:
     """Return what the rule needs to know of the tables, under the name that `allocate` uses."""
-    if rule not in SPECTRAL_RULES:
+    if find_rule(rule).name not in SPECTRAL_RULES:
         if frequencies is not None:
             raise ValueError(
                 f"frequencies: the rule {rule!r} reads no spectra; leave them out or choose "

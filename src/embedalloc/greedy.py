@@ -72,7 +72,7 @@ def spend(dimensions: Ints, problem: BudgetProblem, worth: Worth) -> Ints:
     Ties go to the field that comes first.
     """
     step, value, upper = problem.step, worth.of_one(), problem.upper.tolist()
-    prices = problem.costs * step
+    prices = problem.step_prices
     price_of, few = prices.tolist(), _few_steps(problem)
     while True:
         leftover = problem.budget - problem.cost_of(dimensions)
@@ -112,8 +112,7 @@ def _narrow(low: Ints, high: Ints, problem: BudgetProblem, worth: Worth) -> tupl
     step = problem.step
 
     def fits(dimensions: Ints) -> bool:
-        # In floating point the sum cannot overflow, and it is exact up to the largest budget.
-        return float(problem.costs @ dimensions.astype(np.float64)) <= problem.budget
+        return problem.cost_of(dimensions) <= problem.budget
 
     while float((high - low).astype(np.float64).sum()) > step * _few_steps(problem):
         j = int(np.argmax(high - low))

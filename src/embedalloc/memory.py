@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
+from fractions import Fraction
 
-from embedalloc.checks import whole_number
+from embedalloc.checks import show, whole_number
 
 #: Bytes that one value takes.
 BYTES_PER_VALUE: Mapping[str, int] = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8}
@@ -19,7 +19,9 @@ BYTES_PER_UNIT: Mapping[str, int] = {
     **{f"{letter}iB": 1024**power for power, letter in enumerate("KMGT", start=1)},
 }
 
-_AMOUNT = re.compile(r"(\d[\d_]*(?:\.\d+)?(?:[eE]\+?\d{1,2})?)\s*([A-Za-z]*)", flags=re.ASCII)
+_AMOUNT = re.compile(
+    r"(\d[\d_]{,99}(?:\.\d{1,99})?(?:[eE]\+?\d{1,2})?)\s*([A-Za-z]*)", flags=re.ASCII
+)
 
 
 def parse_budget(budget: int | str, *, dtype: str = "float32", optimizer: str | None = None) -> int:
@@ -52,12 +54,14 @@ def parse_budget(budget: int | str, *, dtype: str = "float32", optimizer: str | 
     matched = _AMOUNT.fullmatch(budget.strip())
     if matched is None:
         raise ValueError(
-            f"budget: {budget!r} is neither a number of parameters (4096) nor memory with its "
+            f"budget: {show(budget)} is neither a number of parameters (4096) nor memory with its "
             f"unit (64 MB, 1.5 GiB)"
         )
-    amount, unit = Decimal(matched[1].replace("_", "")), matched[2]
+    amount, unit = Fraction(matched[1].replace("_", "")), matched[2]  # exact
     if not unit:
-        return whole_number(int(amount) if amount % 1 == 0 else float(amount), "budget", least=0)
+        if amount.denominator > 1:
+            raise ValueError(f"budget: {budget.strip()} is not a whole number")
+        return whole_number(int(amount), "budget", least=0)
     units = {name.lower(): size for name, size in BYTES_PER_UNIT.items()}
     if unit.lower() not in units:
         raise ValueError(
@@ -68,11 +72,12 @@ def parse_budget(budget: int | str, *, dtype: str = "float32", optimizer: str | 
 
 def bytes_per_parameter(dtype: str = "float32", optimizer: str | None = None) -> int:
     """Return the bytes that one parameter takes together with its optimiser state."""
-    if dtype not in BYTES_PER_VALUE:
-        raise ValueError(f"dtype: {dtype!r} is not one of {', '.join(BYTES_PER_VALUE)}")
-    if optimizer is not None and optimizer not in STATE_VALUES:
+    if not isinstance(dtype, str) or dtype not in BYTES_PER_VALUE:
+        raise ValueError(f"dtype: {show(dtype)} is not one of {', '.join(BYTES_PER_VALUE)}")
+    known = optimizer is None or (isinstance(optimizer, str) and optimizer in STATE_VALUES)
+    if not known:
         raise ValueError(
-            f"optimizer: {optimizer!r} is not one of {', '.join(STATE_VALUES)}, nor None"
+            f"optimizer: {show(optimizer)} is not one of {', '.join(STATE_VALUES)}, nor None"
         )
     states = 0 if optimizer is None else STATE_VALUES[optimizer]
     return BYTES_PER_VALUE[dtype] * (1 + states)

@@ -14,19 +14,30 @@ from numpy.typing import ArrayLike, NDArray
 
 from embedalloc.allocation import Solution, reciprocal_objective, round_and_spend
 from embedalloc.arrays import Floats, Ints
-from embedalloc.checks import put_in_order
+from embedalloc.checks import (
+    LARGEST_NUMBER,
+    LARGEST_WEIGHT,
+    by_name,
+    put_in_order,
+    real_number,
+    real_numbers,
+    whole_number,
+)
 from embedalloc.choice_search import Choices, ChoiceSearch
 from embedalloc.problem import BudgetError, BudgetProblem, PerField
 
 #: Dimensions that may be listed as choices before windows are cut and proof is given up.
 LARGEST_LISTING = 2_000_000
 
+#: Errors of one field: entry d is the error at dimension d, from d = 0 on; or by dimension.
+Curve = ArrayLike | Mapping[int, float]
+
 
 def solve_optimally(
     problem: BudgetProblem,
     *,
     coefficients: PerField | None = None,
-    curves: Mapping[str, ArrayLike] | Sequence[ArrayLike] | None = None,
+    curves: Mapping[str, Curve] | Sequence[Curve] | None = None,
 ) -> Solution:
     """Return the least total error; the arguments are those of `optimal_dimensions`."""
     if (coefficients is None) == (curves is None):
@@ -39,25 +50,24 @@ def solve_optimally(
 
 
 def _choices_from_curves(
-    problem: BudgetProblem, curves: Mapping[str, ArrayLike] | Sequence[ArrayLike]
+    problem: BudgetProblem, curves: Mapping[str, Curve] | Sequence[Curve]
 ) -> Choices:
     """List the permitted points of the curves."""
     in_order = put_in_order(curves, problem.names, "curves")
     affordable = _most_affordable(problem)
     rows = []
     for j, name in enumerate(problem.names):
-        curve = np.asarray(in_order[j], dtype=np.float64)
-        if curve.ndim != 1 or curve.size == 0 or np.isnan(curve).any() or (curve == -np.inf).any():
-            raise ValueError(f"curves: {name!r} must be a list of errors, none of them nan or -inf")
-        last = min(int(affordable[j]), curve.size - 1)
-        dimensions = np.arange(problem.lower[j], last + 1, problem.step)
-        dimensions = dimensions[np.isfinite(curve[dimensions])]
+        dimensions, errors = _points(in_order[j], name)
+        able = (dimensions >= problem.lower[j]) & (dimensions <= affordable[j])
+        able &= (dimensions - problem.lower[j]) % problem.step == 0
+        able &= np.isfinite(errors)
+        dimensions, errors = dimensions[able], errors[able]
         if not dimensions.size:
             raise ValueError(
                 f"curves: {name!r} has no finite error between dimension {problem.lower[j]} and "
                 f"{affordable[j]}, the largest that the bounds and the budget permit"
             )
-        rows.append((np.full(dimensions.size, j), dimensions, curve[dimensions]))
+        rows.append((np.full(dimensions.size, j), dimensions, errors))
     least = sum(int(problem.costs[j]) * int(dims[0]) for j, (_, dims, _) in enumerate(rows))
     if least > problem.budget:
         raise BudgetError(
@@ -66,6 +76,29 @@ def _choices_from_curves(
         )
     owner, dimension, error = (np.concatenate(column) for column in zip(*rows, strict=True))
     return Choices(owner, dimension, problem.costs[owner] * dimension, error)
+
+
+def _points(curve: Curve, name: str) -> tuple[Ints, Floats]:
+    """Return the dimensions of a curve, smallest first, and their errors."""
+    place = f"curves[{name!r}]"
+    by_dimension = by_name(curve, place)
+    if by_dimension is not None:
+        tried = {
+            whole_number(d, f"{place}, a dimension", least=0): real_number(error, f"{place}[{d!r}]")
+            for d, error in by_dimension.items()
+        }
+        dimensions = np.array(sorted(tried), dtype=np.int64)
+        errors = np.array([tried[d] for d in dimensions.tolist()], dtype=np.float64)
+    else:
+        errors = real_numbers(curve, place)
+        dimensions = np.arange(errors.size)
+    if not errors.size:
+        raise ValueError(f"curves: {name!r} has no dimension")
+    if errors.ndim != 1 or np.isnan(errors).any() or (errors == -np.inf).any():
+        raise ValueError(f"curves: {name!r} must be a list of errors, none of them nan or -inf")
+    if (np.abs(errors[np.isfinite(errors)]) > LARGEST_WEIGHT).any():
+        raise ValueError(f"curves: {name!r} has an error above {LARGEST_WEIGHT}")
+    return dimensions, errors
 
 
 def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, float]:
@@ -104,7 +137,7 @@ def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, flo
     high = np.clip(
         np.ceil(np.minimum(last, largest) / step).astype(np.int64) * step, alone, largest
     )
-    reach = step * max(1, LARGEST_LISTING // (2 * len(a)))
+    reach = min(step * max(1, LARGEST_LISTING // (2 * len(a))), LARGEST_NUMBER)
     cut_low, cut_high = np.maximum(low, alone - reach), np.minimum(high, alone + reach)
     # The value is convex in d: whatever lies outside is worse than the last one listed.
     outside = np.inf
@@ -122,8 +155,9 @@ def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, flo
 def _most_affordable(problem: BudgetProblem) -> Ints:
     """Return each field's largest dimension while all others keep their minimum."""
     leftover = problem.budget - problem.cost_of(problem.lower)
-    steps = leftover // (problem.costs * problem.step)
-    return np.minimum(problem.upper, problem.lower + problem.step * steps)
+    return np.minimum(
+        problem.upper, problem.lower + problem.step * (leftover // problem.step_prices)
+    )
 
 
 def _best_reciprocal(a: Floats, problem: BudgetProblem, largest: Ints, price: float) -> Ints:
@@ -159,6 +193,9 @@ def _best_price(
             high = middle
         else:
             low = middle
+    # Beside large costs the cheapest choice can lose its lead to rounding, even at the steepest.
+    while problem.cost_of(decide(high)) > problem.budget:
+        high *= 2.0
     return high
 
 

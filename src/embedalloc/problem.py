@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from embedalloc.arrays import Floats, Ints
 from embedalloc.checks import (
     LARGEST_NUMBER,
+    LARGEST_WEIGHT,
     by_name,
     check_list,
     name_values,
     put_in_order,
+    real_number,
+    show,
     whole_number,
 )
 
@@ -54,7 +57,8 @@ class BudgetProblem:
     costs
         Parameters that one dimension costs: N_j unless the user says otherwise.
     lower, upper
-        Smallest and largest permitted dimension; equal for a fixed field.
+        Smallest and largest permitted dimension; equal for a fixed field. A step above what the
+        budget can pay is left out, so that no product of cost and dimension overflows.
     fixed
         Whether the user settled the dimension; such fields are paid for first and take no
         part in the sharing.
@@ -78,19 +82,30 @@ class BudgetProblem:
         """What is left of the budget once the fixed fields are paid."""
         return self.budget - self.cost_of(np.where(self.fixed, self.lower, 0))
 
+    @cached_property
+    def step_prices(self) -> Ints:
+        """What a step costs each field; where that is above the budget, some number above it."""
+        return np.minimum(self.costs, self.budget // self.step + 1) * self.step
+
     def cost_of(self, dimensions: Ints) -> int:
-        """Return the number of parameters that these dimensions cost."""
-        return int(self.costs @ dimensions)
+        """Return exactly the number of parameters that permitted dimensions cost."""
+        # One field costs at most twice the budget, which 64 bits hold; the sum of many may not.
+        each = self.costs * dimensions
+        return (int((each >> 32).sum()) << 32) + int((each & 0xFFFFFFFF).sum())
 
     def positive_vector(self, values: PerField, what: str) -> Floats:
         """Return one positive number per field, in order, whatever form the user gave."""
-        vector = np.asarray(put_in_order(values, self.names, what), dtype=np.float64)
-        if vector.shape != (len(self.names),):
-            raise ValueError(f"{what}: expected {len(self.names)} values, got shape {vector.shape}")
-        bad = np.flatnonzero(~(np.isfinite(vector) & (vector > 0)))
+        items = put_in_order(values, self.names, what)
+        if not (isinstance(items, np.ndarray) and items.dtype.kind in "iuf"):
+            places = (f"{what}[{name!r}]" for name in self.names)
+            items = [real_number(item, place) for item, place in zip(items, places, strict=True)]
+        vector = np.asarray(items, dtype=np.float64)
+        bad = np.flatnonzero(~((vector >= 1 / LARGEST_WEIGHT) & (vector <= LARGEST_WEIGHT)))
         if bad.size:
             name, value = self.names[bad[0]], vector[bad[0]]
-            limit = "above 0" if np.isfinite(value) else "finite"
+            limit = "finite" if not np.isfinite(value) else "above 0"
+            if value > 0:
+                limit = f"between {1 / LARGEST_WEIGHT} and {LARGEST_WEIGHT}"
             raise ValueError(f"{what}: {name!r} is {value}, must be {limit}")
         return vector
 
@@ -155,8 +170,8 @@ def build_problem(
     upper = whole_numbers(maximum, names, "maximum", default=LARGEST_NUMBER)
     lower, upper = -(-lower // step) * step, upper // step * step
     settled = np.zeros(len(names), dtype=np.bool_)
-    if fixed is not None and by_name(fixed) is None:
-        raise ValueError(f"fixed: {fixed!r} does not name its fields")
+    if fixed is not None and by_name(fixed, "fixed") is None:
+        raise ValueError(f"fixed: {show(fixed)} does not name its fields")
     chosen = {} if fixed is None else name_values(fixed, names, "fixed")
     position = {name: j for j, name in enumerate(names)} if chosen else {}
     for name, dimension in chosen.items():
@@ -177,17 +192,22 @@ def build_problem(
             f"budget {total} is below {least}, the cost of the smallest permitted dimensions of "
             f"{len(names)} fields; raise it to at least {least} or lower the minimum"
         )
+    steps = total // costs // step
+    # One step more than a field could pay alone: what a rule wants before it gives back.
+    payable = np.where(steps > 0, (steps + 1) * step, 0)
+    upper = np.where(settled, upper, np.minimum(upper, payable))
     return BudgetProblem(names, counts, costs, lower, upper, settled, step, total)
 
 
 def named_counts(cardinalities: Cardinalities) -> tuple[tuple[str, ...], Ints]:
     """Return the fields' names (x1, x2, … where there are none) and their cardinalities."""
-    named = by_name(cardinalities)
+    named = by_name(cardinalities, "cardinalities")
     if named is not None:
         names = tuple(named)
-        wrong = next((name for name in names if not isinstance(name, str)), None)
-        if wrong is not None:
-            raise ValueError(f"cardinalities: the name {wrong!r} is not a string")
+        wrong = [name for name in names if not isinstance(name, str)]
+        if wrong:
+            raise ValueError(f"cardinalities: the name {show(wrong[0])} is not a string")
+        cardinalities = named
     else:
         check_list(cardinalities, "cardinalities")
         names = tuple(f"x{j}" for j in range(1, len(cardinalities) + 1))
@@ -212,15 +232,16 @@ def whole_numbers(
         return np.full(len(names), whole_number(values, what, least=least), dtype=np.int64)
     if values is None:
         values = {}
-    if default is not None and by_name(values) is not None:
+    if default is not None and by_name(values, what) is not None:
         named, defaults = name_values(values, names, what), np.full(len(names), default).tolist()
         items = [named.get(name, other) for name, other in zip(names, defaults, strict=True)]
     else:
         items = put_in_order(values, names, what)
-    as_array = np.asarray(items)
-    within = as_array.dtype == np.int64 and as_array.ndim == 1
-    if within and (as_array >= least).all() and (as_array <= LARGEST_NUMBER).all():
-        return as_array
+    if isinstance(items, np.ndarray) or {type(item) for item in items} == {int}:
+        as_array = np.asarray(items)
+        within = as_array.dtype == np.int64 and (as_array >= least).all()
+        if within and (as_array <= LARGEST_NUMBER).all():
+            return as_array
     # Something needs converting or is wrong: look at the values one by one to say which.
     checked = [
         whole_number(item, f"{what}[{name!r}]", least=least)

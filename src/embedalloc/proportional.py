@@ -12,6 +12,7 @@ import numpy as np
 
 from embedalloc.allocation import whole_dimensions_below
 from embedalloc.arrays import Floats, Ints
+from embedalloc.checks import real_number, show
 from embedalloc.greedy import Worth, give_back, spend
 from embedalloc.problem import BudgetProblem, PerField
 
@@ -21,7 +22,9 @@ Leftover = Literal["floored", "spent"]
 def proportional_dimensions(problem: BudgetProblem, weights: Floats, leftover: Leftover) -> Ints:
     """Round the dimensions proportional to the weights that would spend the whole budget."""
     if leftover not in get_args(Leftover):
-        raise ValueError(f"leftover: {leftover!r} is not one of {', '.join(get_args(Leftover))}")
+        raise ValueError(
+            f"leftover: {show(leftover)} is not one of {', '.join(get_args(Leftover))}"
+        )
     free = ~problem.fixed
     targets = problem.lower.astype(np.float64)
     if free.any():
@@ -69,8 +72,8 @@ def weigh_by_popularity(
     code). With alpha = 0 it is equal for all; with alpha = 1/2 and f_j = 1 it is the paper's rule
     with equal coefficients.
     """
-    if not (np.isfinite(alpha) and alpha >= 0):
-        raise ValueError(f"alpha: {alpha} is not a finite number of 0 or more")
+    if not 0 <= real_number(alpha, "alpha") <= 1:
+        raise ValueError(f"alpha: {alpha} is not between 0 and 1")
     looked_up = (
         np.ones(len(problem.names))
         if frequencies is None
@@ -102,7 +105,7 @@ def dimensions_by_priority(problem: BudgetProblem, *, divide_by_dimension: bool 
     leftover = problem.budget - problem.cost_of(dimensions)
     for j in np.argsort(-scores, kind="stable").tolist():
         room = int(problem.upper[j] - dimensions[j]) // problem.step
-        steps = min(room, leftover // int(problem.costs[j] * problem.step))
+        steps = min(room, leftover // int(problem.step_prices[j]))
         dimensions[j] += steps * problem.step
         leftover -= steps * int(problem.costs[j]) * problem.step
     return dimensions

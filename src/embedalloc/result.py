@@ -1,5 +1,6 @@
 """The result of every rule: dimensions by field name, and the proof that the budget holds."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -51,8 +52,11 @@ class Allocation:
 
     @property
     def gap(self) -> float | None:
-        """How much the objective can be above the best possible one; 0 means proven optimal."""
-        if self.objective is None or self.lower_bound is None:
+        """How much the objective can be above the best possible one; 0 means proven optimal.
+
+        None where there is no bound, or where even the best objective is infinite.
+        """
+        if self.objective is None or self.lower_bound is None or math.isinf(self.lower_bound):
             return None
         return max(0.0, self.objective - self.lower_bound)
 
@@ -79,19 +83,21 @@ class Allocation:
 def name_solution(problem: BudgetProblem, solution: Solution, allocation_rule: str) -> Allocation:
     """Return the named result of a rule, after a last look at the constraints."""
     dimensions, objective, lower_bound = solution
-    cost = problem.cost_of(dimensions)
-    within = (problem.lower <= dimensions) & (dimensions <= problem.upper)
-    if cost > problem.budget or not within.all():
-        raise AssertionError(f"{allocation_rule} broke a constraint: {dimensions}, cost {cost}")
 
     def by_field(values: Ints) -> dict[str, int]:
         return dict(zip(problem.names, values.tolist(), strict=True))
 
+    chosen, costs = by_field(dimensions), by_field(problem.costs)
+    # Python integers, which hold whatever the dimensions are.
+    parameters = {name: costs[name] * dimension for name, dimension in chosen.items()}
+    within = (problem.lower <= dimensions) & (dimensions <= problem.upper)
+    if sum(parameters.values()) > problem.budget or not within.all():
+        raise AssertionError(f"{allocation_rule} broke a constraint: {parameters}")
     return Allocation(
         allocation_rule,
-        by_field(dimensions),
+        chosen,
         by_field(problem.cardinalities),
-        by_field(problem.costs * dimensions),
+        parameters,
         problem.budget,
         objective,
         lower_bound,

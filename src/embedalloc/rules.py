@@ -10,6 +10,7 @@ import numpy as np
 from embedalloc import proportional
 from embedalloc.allocation import Solution, solve_by_paper
 from embedalloc.arrays import Floats
+from embedalloc.checks import show
 from embedalloc.optimum import solve_optimally
 from embedalloc.problem import BudgetProblem
 from embedalloc.proportional import Leftover, dimensions_by_priority, proportional_dimensions
@@ -203,6 +204,6 @@ RULES: Mapping[str, Rule] = MappingProxyType({rule.name: rule for rule in _RULES
 
 def find_rule(name: str, *, among: Mapping[str, Rule] = RULES) -> Rule:
     """Return the rule of this name."""
-    if name not in among:
-        raise ValueError(f"unknown allocation rule {name!r}; there are {', '.join(among)}")
+    if not isinstance(name, str) or name not in among:
+        raise ValueError(f"unknown allocation rule {show(name)}; there are {', '.join(among)}")
     return among[name]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embedalloc.arrays import Floats
+from embedalloc.checks import LARGEST_WEIGHT
 
 FitMethod = Literal["least_squares", "log", "mean"]
 
@@ -75,6 +76,8 @@ def singular_values_by_rows(blocks: Iterable[ArrayLike]) -> Floats:
             raise ValueError(
                 f"the table holds {matrix[row, column]} in row {rows + row}, column {column}"
             )
+        if (np.abs(matrix) > LARGEST_WEIGHT).any():
+            raise ValueError(f"the table holds {np.abs(matrix).max()}, above {LARGEST_WEIGHT}")
         gram += matrix.T @ matrix
         rows += len(matrix)
     if not rows:

@@ -118,7 +118,7 @@ def test_formulas_before_rounding_are_the_stated_ones():
         found = np.array(list(apply_rule(rule, n, budget, inputs=inputs).dimensions.values()))
         expected = budget * np.array(weights) / (n @ np.array(weights))
         np.testing.assert_allclose(found, expected, atol=1, rtol=1e-6)
-    with pytest.raises(ValueError, match=r"alpha: -1\.0 is not a finite number of 0 or more"):
+    with pytest.raises(ValueError, match=r"alpha: -1\.0 is not between 0 and 1"):
         apply_rule("popularity", n, budget, inputs={"alpha": -1.0})
 
 

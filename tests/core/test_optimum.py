@@ -112,7 +112,7 @@ def test_the_gap_is_honest_when_the_search_is_cut_short(monkeypatch):
     assert cut.gap > 0
     assert cut.lower_bound <= exact.objective <= cut.objective
     assert cut.cost <= budget
-    monkeypatch.setattr(choice_search, "STATES_IN_ALL", 1)
+    monkeypatch.setattr(choice_search, "DEPARTURES_IN_ALL", 1)
     cut = optimal_dimensions(costs, budget, curves=curves)
     assert cut.gap > 0
     assert cut.lower_bound <= exact.objective <= cut.objective

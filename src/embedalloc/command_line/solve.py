@@ -199,7 +199,7 @@ def _read_limits(
 
 
 def _read_number(text: str, place: str) -> int | float:
-    for kind in (int, float):
+    for kind in (int, float) if text.isascii() else ():
         with suppress(ValueError):
             return kind(text)
     raise InputError(f"{place}: {text!r} is not a number")
