@@ -200,6 +200,10 @@ _RULES = (
 
 #: Every rule by name, in the order in which `embedalloc rules` prints them.
 RULES: Mapping[str, Rule] = MappingProxyType({rule.name: rule for rule in _RULES})
+#: The rules that a table is enough for.
+TABLE_RULES: Mapping[str, Rule] = MappingProxyType(
+    {name: rule for name, rule in RULES.items() if rule.from_table or rule.needs == "cardinalities"}
+)
 
 
 def find_rule(name: str, *, among: Mapping[str, Rule] = RULES) -> Rule:

@@ -37,11 +37,13 @@ def run_outside(*arguments, **words):
 
 
 def expect_one_line(done, message):
+    """Nothing but the error; what columns are taken for may stand above it."""
     assert done.exit_code == 2, done.output
     assert done.stdout == ""
-    assert done.stderr.startswith("Error: ")
-    assert done.stderr.count("\n") == 1
-    assert message in done.stderr
+    *roles, last = done.stderr.splitlines()
+    assert last.startswith("Error: ")
+    assert message in last
+    assert not roles or "taken as" in done.stderr
 
 
 def write(path, content=GOOD):
@@ -280,7 +282,6 @@ def test_a_figure_that_fails_costs_neither_plan_nor_an_older_figure(tmp_path, mo
     done = run("plan", path, *QUICK, "--plot", plot)
     assert done.exit_code == 2
     assert done.stdout == run("plan", path, *QUICK).stdout
-    assert done.stderr.count("\n") == 1
     assert "plan.png: No space left on device; there is no figure, but the plan" in done.stderr
     assert plot.read_bytes() == b"older"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["data.csv", "plan.png"]
@@ -326,7 +327,8 @@ def test_closed_outputs_end_without_a_traceback(tmp_path):
         done = subprocess.run(
             ["sh", "-c", f"{call} {closed}"], capture_output=True, timeout=60, check=False
         )
-        assert (done.returncode, done.stderr) == (0, b"")
+        assert done.returncode == 0
+        assert b"Traceback" not in done.stderr
     done = subprocess.run(
         ["sh", "-c", f"{call.replace(str(path), '-')} <&-"], capture_output=True, check=False
     )

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import embedalloc.torch_inputs
 from embedalloc import EmbeddingAllocator, from_json, to_json, to_pytorch_tabular, to_torch
 from embedalloc.data.case import set_limits
-from embedalloc.data.estimator import find_categorical, list_automatic_budgets
+from embedalloc.data.estimator import list_automatic_budgets
 from embedalloc.data.rules import TABLE_RULES
 from embedalloc.data.table import DataError, find_task, learn_encoding, sample_rows
 from embedalloc.exporters import export_text
@@ -132,21 +132,51 @@ def test_seeds_matter_and_are_kept(small):
 
 
 def test_categorical_columns_by_type_name_and_position():
+    rng = np.random.default_rng(0)
     frame = pd.DataFrame(
         {
-            "text": ["a", "b"], "number": [1, 2], "flag": [True, False],
-            "kind": pd.Categorical(["x", "y"]), "real": [0.5, 1.5],
+            "text": rng.choice(["a", "b"], 40), "number": rng.integers(30, size=40),
+            "flag": rng.random(40) < 0.5, "kind": pd.Categorical(rng.choice(["x", "y"], 40)),
+            "real": rng.normal(size=40),
         }
     )  # fmt: skip
-    assert find_categorical(frame, None) == ["text", "flag", "kind"]
-    assert find_categorical(frame, ["number", "text"]) == ["number", "text"]
-    assert find_categorical(frame, [1, -2]) == ["number", "kind"]
+
+    def fields(columns, frame=frame):
+        fit = quick(rule="equal", columns=columns).fit(frame, rng.normal(size=40))
+        return list(fit.dimensions_)
+
+    assert fields(None) == ["text", "flag", "kind"]
+    numbers = frame.drop(columns="kind")
+    assert fields(["number", "text"], numbers) == ["text", "number"]
+    assert fields([1, -4], numbers) == ["text", "number"]
     with pytest.raises(DataError, match="'colour' is not a column"):
-        find_categorical(frame, ["colour"])
+        fields(["colour"])
     with pytest.raises(DataError, match="there is no column 9 among 5"):
-        find_categorical(frame, [9])
+        fields([9])
     with pytest.raises(DataError, match="no column is categorical"):
-        find_categorical(frame[["number", "real"]], None)
+        fields(None, frame[["number", "real"]])
+    with pytest.raises(DataError, match="column 'kind': holds values that are not numbers"):
+        fields(["text"])
+
+
+def test_dates_become_parts_and_identifiers_are_left_out():
+    rng = np.random.default_rng(0)
+    days = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(700, size=200), "D"))
+    y = np.sin(days.dt.month) + 0.1 * rng.normal(size=200)
+    frames = [
+        pd.DataFrame({"day": day, "id": [f"r{k}" for k in range(200)]})
+        for day in (days, days.dt.strftime("%Y-%m-%d"))
+    ]
+    found = []
+    for frame in frames:
+        with pytest.warns(UserWarning, match="column 'id' is left out: 200 different values"):
+            found.append(quick(200, "equal").fit(frame, y))
+    assert list(found[0].dimensions_) == ["day month", "day weekday"]
+    assert found[0].report_ == found[1].report_
+    codes = found[1].transform(frames[1])
+    np.testing.assert_array_equal(found[0].transform(frames[0]), codes)
+    assert len(set(zip(codes[:, 0], days.dt.month, strict=True))) == 12
+    assert found[1].transform(frames[1].assign(day="no date"))[0].tolist() == [0, 0]
 
 
 def test_unseen_missing_and_rare_levels():

@@ -3,13 +3,15 @@
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from embedalloc.command_line import InputError
-from embedalloc.command_line.data_file import DataFile, check_rule, data_options
-from embedalloc.data.comparison import compare_rules
+from embedalloc.command_line.data_options import check_rule, data_options
+
+if TYPE_CHECKING:
+    from embedalloc.command_line.data_file import DataFile
 
 
 @click.command()
@@ -23,7 +25,7 @@ from embedalloc.data.comparison import compare_rules
 @click.option("--json", "as_json", is_flag=True, help="Print the losses of every split as JSON.")
 def compare(
     budget: int | str,
-    read: Callable[[], DataFile],
+    read: Callable[[], "DataFile"],
     rules: str,
     splits: int,
     as_json: bool,
@@ -42,6 +44,8 @@ def compare(
         check_rule(name)
     per_split = len({"equal", *names}) + ("screened" in names)
     table = read()
+    from embedalloc.data.comparison import compare_rules  # heavy: mistakes are told before
+
     with click.progressbar(
         length=per_split * splits,
         label="training",

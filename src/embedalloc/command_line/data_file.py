@@ -1,7 +1,7 @@
-"""Tables from files for the commands that read data: checked, and every mistake in one line."""
+"""A user's file as a table to choose dimensions for: roles shown, every mistake in one line."""
 
-from collections.abc import Sequence
-from functools import partial, wraps
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,28 +12,16 @@ from numpy.typing import NDArray
 
 from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
-from embedalloc.command_line.options import (
-    Command,
-    Option,
-    add_options,
-    count_parameters,
-    list_budget_options,
-)
-from embedalloc.data.numerals import read_numbers
-from embedalloc.data.reading import read_file
-from embedalloc.data.rules import data_rule
-from embedalloc.data.table import DataError, is_categorical
-from embedalloc.text import make_visible
+from embedalloc.data.codes import columns_of_target
+from embedalloc.data.dates import find_dates
+from embedalloc.data.numerals import NO_NUMBER, read_numbers
+from embedalloc.data.reading import read_table
+from embedalloc.data.roles import Role, Roles, find_roles
+from embedalloc.data.table import DataError, PredictionTask, check_row_count, find_task
+from embedalloc.text import COLUMNS, cut_name, make_visible, paragraph, text_table
 
-#: Parameters where neither --budget nor --bytes is given.
-DEFAULT_BUDGET = "4096"
-#: Options that say what `read_data_file` makes of the columns.
-COLUMN_OPTIONS = (
-    *("target", "categorical", "numeric", "ignore", "fixed"),
-    *("separator", "encoding", "missing"),
-)
-#: A column with fewer rows may have all its values different without being an identifier.
-FEWEST_ROWS_OF_AN_IDENTIFIER = 20
+#: Of more columns than this only the first are listed.
+MOST_COLUMNS = 60
 
 
 class DataFile(NamedTuple):
@@ -45,120 +33,74 @@ class DataFile(NamedTuple):
     fixed: dict[str, int]
 
 
-def data_options(command: Command) -> Command:
-    """Add the options that say what is in the file and which dimensions are permitted.
-
-    The command is called with the `budget` (a number or "auto") and with `read`, which returns
-    the `DataFile` when it is called; the other options are words of `EmbeddingAllocator`.
-    """
-    repeatable = partial(click.option, multiple=True, metavar="NAME")
-    options: list[Option] = [
-        click.argument("data", type=click.Path(path_type=Path)),
-        click.option("--target", required=True, help="Column to predict."),
-        *list_budget_options(f"  [default: {DEFAULT_BUDGET}]"),
-        repeatable("--categorical", help="Column of numbers that are categories; may be repeated."),
-        repeatable(
-            "--numeric", help="Column of numbers that the file holds as text; may be repeated."
-        ),
-        repeatable("--ignore", help="Column to leave out; may be repeated."),
-        repeatable(
-            "--missing",
-            metavar="WORD",
-            help="Word for a missing value, beside the empty cell; may be repeated.",
-        ),
-        click.option("--separator", metavar="SIGN", help="Between cells.  [default: guessed]"),
-        click.option("--encoding", help="Of the text.  [default: UTF-8, or else guessed]"),
-        repeatable(
-            "--fixed", metavar="NAME=DIM", help="Settled dimension of a field; may be repeated."
-        ),
-        click.option(
-            "--drop-allowed/--keep-all",
-            default=True,
-            help="Whether fields without signal may go without embedding.  [default: allowed]",
-        ),
-        click.option(
-            "--multiple-of", type=click.IntRange(1), default=1, help="Round dimensions to this."
-        ),
-        click.option(
-            "--min-frequency",
-            type=click.IntRange(1),
-            default=1,
-            help="Pool levels with fewer rows into one.",
-        ),
-        click.option(
-            "--task",
-            type=click.Choice(["auto", "classification", "regression"]),
-            default="auto",
-            help="By default text and few whole numbers are classes.",
-        ),
-        click.option("--seed", type=click.IntRange(0), default=0, help="Seed of all randomness."),
-    ]
-
-    @wraps(command)
-    def run(
-        *,
-        data: Path,
-        budget: str | None,
-        memory: str | None,
-        dtype: str | None,
-        optimizer: str | None,
-        **words: Any,
-    ) -> None:
-        columns = {name: words.pop(name) for name in COLUMN_OPTIONS}
-        amount: int | str = "auto"
-        if budget != "auto":
-            amount = count_parameters(budget, memory, dtype, optimizer, default=DEFAULT_BUDGET)
-        try:
-            command(budget=amount, read=partial(read_data_file, data, **columns), **words)
-        except ValueError as error:
-            raise InputError(f"{data}: {error}") from None
-
-    return add_options(run, options)
-
-
-def check_rule(name: str) -> None:
-    """Refuse a rule that does not exist."""
-    try:
-        data_rule(name)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-
-
 def read_data_file(
+    content: bytes,
     path: Path,
+    *,
     target: str,
-    categorical: Sequence[str],
-    numeric: Sequence[str],
-    ignore: Sequence[str],
-    fixed: Sequence[str],
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    fixed: Sequence[str] = (),
+    task: str = "auto",
     separator: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
 ) -> DataFile:
-    """Read a file and decide which columns are categorical.
+    """Decide what the columns of a file are, and tell it on standard error before any work.
 
     Parameters
     ----------
-    path, separator, encoding, missing
-        As in `embedalloc.data.reading.read_file`.
+    content, path, separator, encoding, missing
+        As in `embedalloc.data.reading.read_table`.
     target
-        The column to predict.
-    categorical, numeric
-        Columns that are so whatever their type.
-    ignore
-        Columns to leave out.
+        The column to predict; rows without it are left out.
+    categorical, numeric, ignore
+        Columns whose roles the user names.
     fixed
         Settled dimensions, as NAME=DIM.
+    task
+        As in `embedalloc.data.table.find_task`.
     """
-    frame, notes = read_file(path, separator=separator, encoding=encoding, missing=missing)
-    for note in notes:
-        click.echo(f"{make_visible(str(path))}: {note}", err=True)
-    for option, names in (
-        ("--target", [target]),
-        ("--categorical", categorical),
-        ("--numeric", numeric),
-        ("--ignore", ignore),
-    ):
+    frame, notes = read_table(
+        content, path.name, separator=separator, encoding=encoding, missing=missing
+    )
+    named = {"--categorical": categorical, "--numeric": numeric, "--ignore": ignore}
+    _check_names(frame, target, named)
+    goal = _read_number_text(frame[target])[0]
+    rows = goal.notna().to_numpy()
+    lost = len(frame) - int(rows.sum())
+    if lost:
+        notes = (*notes, f"{lost:,} of {len(frame):,} rows have no {target!r} and are left out")
+    frame, goal = frame[rows], goal[rows]
+    values = _check_target(goal, frame[target])
+    kind = find_task(values, task)
+    check_row_count(len(frame))
+    styles: dict[str, str] = {}
+    columns = {}
+    for name in frame.columns.drop([target, *ignore]):
+        columns[name] = frame[name]
+        if name in numeric:
+            columns[name] = _read_as_numbers(frame[name], name)
+        elif name not in categorical:
+            columns[name], styles[name] = _read_number_text(frame[name])
+    used = pd.DataFrame(columns, index=frame.index)
+    roles = find_roles(
+        used,
+        columns_of_target(kind.encode(values), kind),
+        categorical=categorical,
+        numeric=numeric,
+    )
+    lines = [*notes, _describe_target(target, kind), *_list_roles(roles, used, styles, ignore)]
+    click.echo("\n".join([f"{make_visible(str(path))}: {len(frame):,} rows", *lines, ""]), err=True)
+    if not roles.tables:
+        raise DataError("no categorical column; name columns of codes with --categorical")
+    return DataFile(roles.prepare(used), values, roles.tables, _parse_fixed(fixed, roles.tables))
+
+
+def _check_names(frame: pd.DataFrame, target: str, named: Mapping[str, Sequence[str]]) -> None:
+    """Refuse names that are no columns, and columns with two roles."""
+    for option, names in {"--target": [target], **named}.items():
         for name in names:
             if name not in frame.columns:
                 known = list_names(frame.columns, most=8)
@@ -167,43 +109,52 @@ def read_data_file(
                 raise DataError(
                     f"{option}: {name!r} is the target; --task says whether it is a number"
                 )
-    both = [name for name in categorical if name in numeric]
+    both = [name for name in named["--categorical"] if name in named["--numeric"]]
     if both:
         raise DataError(f"--categorical and --numeric both name {both[0]!r}: choose one")
-    goal = _check_target(frame[target], target)
-    frame = frame.drop(columns=[target, *ignore])
-    for name in frame.columns.difference(list(categorical)):
-        if name in numeric:
-            frame[name] = _read_as_numbers(frame[name], name)
-        else:
-            frame[name] = _read_text(frame[name])
-    fields = [
-        name
-        for name in frame.columns
-        if name in categorical or (name not in numeric and is_categorical(frame[name]))
-    ]
-    if not fields:
+
+
+def _check_target(column: pd.Series, original: pd.Series) -> NDArray[Any]:
+    """Return the target's values, whose text in the file is the original."""
+    name = str(original.name)
+    if not len(column):
+        raise DataError(f"target {name!r} is missing in every row")
+    if column.nunique() < 2:
         raise DataError(
-            "no categorical column (text, category or boolean); name columns whose numbers are "
-            "categories with --categorical"
+            f"target {name!r} is {str(original.iloc[0])!r} in all {len(column):,} rows; there is "
+            "nothing to predict"
         )
-    for name in fields:
-        _refuse_identifier(frame[name], name)
-    for name in frame.columns.difference(fields):
-        if not pd.api.types.is_numeric_dtype(frame[name].dtype):
-            raise DataError(
-                f"column {name!r} ({frame[name].dtype}) holds neither categories nor numbers; "
-                f"leave it out with --ignore {name}"
-            )
-    return DataFile(frame, goal, fields, _parse_fixed(fixed, fields))
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        return column.astype(object).to_numpy()
+    if not np.isfinite(column.to_numpy(np.float64)).all():
+        raise DataError(f"target {name!r} holds infinity; drop these rows")
+    return column.to_numpy()
 
 
-def _read_text(column: pd.Series) -> pd.Series:
-    """Return a column of text as numbers where all of it are numbers."""
-    if not isinstance(column.dtype, pd.StringDtype):
-        return column
-    found = read_numbers(column)
-    return column if found is None else found.values
+def _read_number_text(column: pd.Series) -> tuple[pd.Series, str]:
+    """Return text as numbers where all of it are numbers, and how they are written."""
+    found = read_numbers(column) if isinstance(column.dtype, pd.StringDtype) else None
+    if found is None:
+        return column, ""
+    words = [found.style] if found.style else []
+    words += [f"{', '.join(found.words)} taken as missing"] if found.words else []
+    return found.values, "; ".join(words)
+
+
+def _read_as_numbers(column: pd.Series, name: str) -> pd.Series:
+    """Return a column that the user calls numeric as numbers, codes with leading zeros too."""
+    found, _ = _read_number_text(column)
+    if not isinstance(found.dtype, pd.StringDtype):
+        return found
+    numbers = pd.to_numeric(column, errors="coerce")
+    wrong = numbers.isna() & column.notna()
+    if not wrong.any() or find_dates(column) is not None:
+        return numbers if not wrong.any() else column
+    row = int(np.flatnonzero(wrong.to_numpy())[0])
+    raise DataError(
+        f"--numeric: column {name!r} holds {str(column.iloc[row])!r} in row {row + 1}, which is "
+        "not a number"
+    )
 
 
 def _parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
@@ -219,50 +170,40 @@ def _parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     return settled
 
 
-def _check_target(column: pd.Series, name: str) -> NDArray[Any]:
-    missing = int(column.isna().sum())
-    if missing:
-        raise DataError(
-            f"target {name!r} is missing in {missing:,} of {len(column):,} rows; drop these rows "
-            "or fill them first"
-        )
-    if column.nunique() < 2:
-        raise DataError(
-            f"target {name!r} is {str(column.iloc[0])!r} in all {len(column):,} rows; there is "
-            "nothing to predict"
-        )
-    column = _read_text(column)
-    if not pd.api.types.is_numeric_dtype(column.dtype):
-        return column.astype(object).to_numpy()
-    if not np.isfinite(column.to_numpy(np.float64)).all():
-        raise DataError(f"target {name!r} holds infinity; drop these rows")
-    return column.to_numpy()
+def _describe_target(name: str, task: PredictionTask) -> str:
+    what = "a number" if task.kind == "regression" else f"{len(task.classes):,} classes"
+    return f"target {cut_name(name)}: {what}"
 
 
-def _read_as_numbers(column: pd.Series, name: str) -> pd.Series:
-    """Return a column that the user calls numeric as numbers, codes with leading zeros too."""
-    found = _read_text(column)
-    if pd.api.types.is_numeric_dtype(found.dtype):
-        return found
-    numbers = pd.to_numeric(column, errors="coerce")
-    wrong = numbers.isna() & column.notna()
-    if wrong.any():
-        row = int(np.flatnonzero(wrong.to_numpy())[0])
-        raise DataError(
-            f"--numeric: column {name!r} holds {str(column.iloc[row])!r} in row {row + 1}, which "
-            "is not a number"
-        )
-    return numbers
+def _list_roles(
+    roles: Roles, frame: pd.DataFrame, styles: Mapping[str, str], ignore: Sequence[str]
+) -> Iterator[str]:
+    """Yield what each column is taken for and why, and then how to say otherwise."""
+    every = [*roles.columns, *(Role(name, "ignored", "named by you") for name in ignore)]
+    doubtful: dict[str, None] = {}
+    rows = []
+    for role in every:
+        words = _find_doubtful_levels(frame[role.column]) if role.taken_as == "table" else []
+        doubtful |= dict.fromkeys(words)
+        why = [role.why, styles.get(role.column, ""), *(f"{word} is a level" for word in words)]
+        rows.append([f"  {cut_name(role.column)}", role.taken_as, "; ".join(filter(None, why))])
+    lines = text_table(["  column", "taken as", "why"], rows[:MOST_COLUMNS], align="<<<").split(
+        "\n"
+    )
+    indent = " " * lines[0].index("why")
+    for line in lines:
+        yield textwrap.fill(line, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
+    if len(rows) > MOST_COLUMNS:
+        yield f"  and {len(rows) - MOST_COLUMNS} more columns"
+    hints = [f"--missing {word}, if {word} is no level" for word in doubtful]
+    if any(role.guessed for role in every):
+        hints.insert(0, "--categorical, --numeric or --ignore NAME, if a guess is wrong")
+    if hints:
+        yield paragraph(f"Say {'; '.join(hints)}.")
 
 
-def _refuse_identifier(column: pd.Series, name: str) -> None:
-    present = int(column.notna().sum())
-    if any(isinstance(value, (list, dict, np.ndarray)) for value in column.dropna().head(100)):
-        raise DataError(
-            f"column {name!r} holds lists or records, not values; leave it out with --ignore {name}"
-        )
-    if present >= FEWEST_ROWS_OF_AN_IDENTIFIER and column.nunique() == present:
-        raise DataError(
-            f"column {name!r} has another value in every row, an identifier from which nothing "
-            f"can be learnt; leave it out with --ignore {name}"
-        )
+def _find_doubtful_levels(column: pd.Series) -> list[str]:
+    """Return levels that often stand for a missing value."""
+    if not isinstance(column.dtype, pd.StringDtype):
+        return []
+    return sorted(set(column.unique()) & set(NO_NUMBER))

@@ -7,16 +7,18 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from embedalloc.command_line import InputError
-from embedalloc.command_line.data_file import DataFile, check_rule, data_options
+from embedalloc.command_line.data_options import check_rule, data_options
 from embedalloc.command_line.options import refuse_two_outputs
-from embedalloc.data.estimator import EmbeddingAllocator
-from embedalloc.data.report import Report
 from embedalloc.exporters import EXPORTERS, export_text
+
+if TYPE_CHECKING:
+    from embedalloc.command_line.data_file import DataFile
+    from embedalloc.data.report import Report
 
 
 @click.command()
@@ -31,7 +33,7 @@ from embedalloc.exporters import EXPORTERS, export_text
 @click.option("--plot", type=click.Path(path_type=Path), help="Write a figure (.png or .pdf).")
 def plan(
     budget: int | str,
-    read: Callable[[], DataFile],
+    read: Callable[[], "DataFile"],
     seed: int,
     rule: str,
     as_json: bool,
@@ -42,8 +44,9 @@ def plan(
     """Choose an embedding dimension for every categorical field of DATA.
 
     DATA is a table with a header: CSV, parquet, feather, JSON lines or Excel, compressed or not;
-    - is the standard input. Columns of text, categories or booleans are categorical; other columns
-    are numbers, also where text holds nothing else. Only the empty cell is a missing value.
+    - is the standard input. What each column is taken for is listed first: text, few whole numbers
+    and codes are categorical, dates become parts, identifiers are left out. Only the empty cell is
+    a missing value.
     Small networks are trained on the data (a sample of it beyond 200,000 rows); the budget is
     never exceeded, and with --budget auto it is selected too. The last lines say whether
     allocation matters for this table at all.
@@ -52,6 +55,8 @@ def plan(
     check_rule(rule)
     _check_plot(plot)
     table = read()
+    from embedalloc.data.estimator import EmbeddingAllocator  # heavy: mistakes are told before
+
     with _show_progress() as progress:
         allocator = EmbeddingAllocator(
             budget,
@@ -87,7 +92,7 @@ def _check_plot(plot: Path | None) -> None:
         raise InputError(f"--plot: {plot.parent} cannot be written to")
 
 
-def _draw(report: Report, plot: Path) -> None:
+def _draw(report: "Report", plot: Path) -> None:
     """Write the whole figure or none; by now the plan is printed, whatever happens here."""
     from embedalloc.data.figure import draw_report
 

@@ -1,6 +1,7 @@
 """Embedding dimensions for a data frame, in the manner of scikit-learn."""
 
 import itertools
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
@@ -23,11 +24,13 @@ from embedalloc.arrays import Floats
 from embedalloc.budgets import select_budget
 from embedalloc.checks import LARGEST_NUMBER, whole_number
 from embedalloc.data.case import DataCase, Limits, make_case, set_limits
+from embedalloc.data.codes import columns_of_target
 from embedalloc.data.decision import Decision
 from embedalloc.data.effects import cross_fit_effects, fit_effects
 from embedalloc.data.ordering import Rows
 from embedalloc.data.planned import read_effects, train_plan
 from embedalloc.data.report import write_report
+from embedalloc.data.roles import find_roles
 from embedalloc.data.rules import DataRule, data_rule
 from embedalloc.data.table import (
     FEWEST_ROWS,
@@ -35,7 +38,6 @@ from embedalloc.data.table import (
     FieldData,
     check_row_count,
     find_task,
-    is_categorical,
     learn_encoding,
     sample_rows,
 )
@@ -69,8 +71,9 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ``screened`` (recommended), ``paper``, ``frequency_weighted``, ``response_aware``, or a
         rule that needs cardinalities only (`embedalloc rules` lists all).
     columns
-        Categorical columns by name or position. By default those of a data frame that hold text,
-        categories or booleans, and all columns of an array, which has one type for everything.
+        Categorical columns by name or position; all others are then numbers or dates. By default
+        those of a data frame that `embedalloc.data.roles` finds (text, few whole numbers, codes),
+        and all columns of an array, which has one type for everything.
     fixed
         Dimensions that are settled, by field; 0 leaves a field without embedding.
     minimum, maximum
@@ -115,6 +118,9 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         What was decided and why, per field and overall; print it.
     cardinalities_
         Levels N_j by field: those seen, a missing value as one of its own, and the unseen.
+    roles_
+        What each column was taken for and why. Dates become fields by part, such as
+        ``"day month"`` and ``"day weekday"``, and days since the first as a number.
     encoder_
         How values become codes.
     n_features_in_, feature_names_in_
@@ -184,7 +190,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X
-            A data frame or array; columns that are not categorical must be numbers.
+            A data frame or array; columns that are not categorical must be numbers or dates.
         y
             The target, one value per row.
         """
@@ -259,7 +265,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         by field whose effect is an input, that number: 0 for a level never seen.
         """
         check_is_fitted(self)
-        frame = self._frame(X, reset=False)
+        frame = self.roles_.prepare(self._frame(X, reset=False))
         data = self.encoder_.encode(frame)
         effects = read_effects(self.plan_, self.effects_, data)
         return self._inputs(data, effects, frame.index)
@@ -306,7 +312,19 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns = self.columns
         if columns is None and not hasattr(X, "columns"):
             columns = range(frame.shape[1])  # an array has one type for everything
-        return frame, target, find_categorical(frame, columns)
+        task = find_task(target, self.task)
+        self.roles_ = find_roles(
+            frame,
+            columns_of_target(task.encode(target), task),
+            categorical=[_find_column(frame, each) for each in columns or ()],
+            guess=columns is None,
+        )
+        if not self.roles_.tables:
+            raise DataError("no column is categorical (text, few whole numbers, codes); name some")
+        for role in self.roles_.columns:
+            if role.taken_as == "identifier":
+                warnings.warn(f"column {role.column!r} is left out: {role.why}", stacklevel=3)
+        return self.roles_.prepare(frame), target, self.roles_.tables
 
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         if hasattr(X, "to_pandas"):
@@ -356,16 +374,6 @@ def _count_trainings(progress: Callable[[int, int], None] | None) -> Callable[[i
             progress(done, done + remaining)
 
     return tell
-
-
-def find_categorical(frame: pd.DataFrame, columns: Sequence[str | int] | None) -> list[str]:
-    """Return the categorical fields: those named, or by their type."""
-    if columns is not None:
-        return list(dict.fromkeys(_find_column(frame, each) for each in columns))
-    found = [name for name in frame.columns if is_categorical(frame[name])]
-    if not found:
-        raise DataError("no column is categorical by its type (text, category, boolean); name some")
-    return found
 
 
 def _find_column(frame: pd.DataFrame, wanted: str | int) -> str:

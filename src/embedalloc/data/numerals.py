@@ -59,6 +59,8 @@ def read_numbers(column: pd.Series) -> Numbers | None:
     units = pc.unique(pc.replace_substring_regex(distinct, r"[^%$€£¥]", ""))
     if len(units) != 1:  # nothing at all, or per cent beside dollars
         return None
+    if pc.any(pc.match_substring_regex(distinct, r"^[0-9]{16,}$")).as_py():
+        return None  # floating point cannot tell such codes apart
     for style, (digits, thousands, decimal) in _STYLES.items():
         pattern = rf"^{_SIGN}{_MONEY}({digits})([eE][+-]?[0-9]+)?{_UNIT}$"
         if not pc.all(pc.match_substring_regex(distinct, pattern)).as_py():

@@ -15,7 +15,6 @@ import pyarrow.parquet
 from embedalloc.data.delimited import name_columns, read_delimited
 from embedalloc.data.table import DataError
 from embedalloc.data.unpacking import is_workbook, unpack
-from embedalloc.input_file import read_content
 
 #: How parquet calls a pandas index that has no name.
 _NAMELESS_INDEX = "__index_level_0__"
@@ -28,8 +27,9 @@ class Reading(NamedTuple):
     notes: tuple[str, ...]
 
 
-def read_file(
-    path: Path,
+def read_table(
+    content: bytes,
+    name: str,
     *,
     separator: str | None = None,
     encoding: str | None = None,
@@ -41,18 +41,14 @@ def read_file(
 
     Parameters
     ----------
-    path
-        A file, or `-` for the standard input.
+    content, name
+        The bytes of a file, and what it is called.
     separator, encoding
         Of CSV; by default they are guessed.
     missing
         Words that stand for a missing value in columns of text, beside the empty cell.
     """
-    try:
-        content = read_content(path)
-    except OSError as error:
-        raise DataError(error.strerror or error) from None
-    content, name = unpack(content, path.name)
+    content, name = unpack(content, name)
     if not content.strip():
         raise DataError("the file is empty")
     notes: tuple[str, ...] = ()
@@ -140,6 +136,8 @@ def _simplify(column: pa.ChunkedArray, missing: Collection[str]) -> pa.ChunkedAr
         return column.cast(pa.string())
     if pa.types.is_duration(kind):
         return column.cast(pa.int64()).cast(pa.float64(), safe=False)
+    if pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type):
+        column = column.cast(pa.string())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         gone = pc.is_in(column, pa.array(["", *missing], column.type))
         return pc.if_else(gone, pa.scalar(None, column.type), column)

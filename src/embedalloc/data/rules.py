@@ -11,12 +11,7 @@ from typing import Any
 
 from embedalloc.data.case import DataCase
 from embedalloc.data.decision import Decision
-from embedalloc.rules import RULES, find_rule
-
-#: The rules that a table is enough for.
-TABLE_RULES = {
-    name: rule for name, rule in RULES.items() if rule.from_table or rule.needs == "cardinalities"
-}
+from embedalloc.rules import TABLE_RULES, find_rule
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,122 @@
+"""The options of the commands that read a table; the heavy imports wait for the file."""
+
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from embedalloc.command_line import InputError
+from embedalloc.command_line.options import (
+    Command,
+    Option,
+    add_options,
+    count_parameters,
+    list_budget_options,
+)
+from embedalloc.input_file import read_content
+from embedalloc.rules import TABLE_RULES, find_rule
+
+if TYPE_CHECKING:
+    from embedalloc.command_line.data_file import DataFile
+
+#: Parameters where neither --budget nor --bytes is given.
+DEFAULT_BUDGET = "4096"
+#: Options that say how the file is read and what its columns are.
+FILE_OPTIONS = (
+    *("target", "categorical", "numeric", "ignore", "fixed", "task"),
+    *("separator", "encoding", "missing"),
+)
+
+
+def data_options(command: Command) -> Command:
+    """Add the options that say what is in the file and which dimensions are permitted.
+
+    The command is called with the `budget` (a number or "auto") and with `read`, which returns
+    the `DataFile` when it is called; the other options are words of `EmbeddingAllocator`.
+    """
+    repeatable = partial(click.option, multiple=True, metavar="NAME")
+    options: list[Option] = [
+        click.argument("data", type=click.Path(path_type=Path)),
+        click.option("--target", required=True, help="Column to predict."),
+        *list_budget_options(f"  [default: {DEFAULT_BUDGET}]"),
+        repeatable("--categorical", help="Column of categories, such as codes; may be repeated."),
+        repeatable("--numeric", help="Column of numbers, such as counts; may be repeated."),
+        repeatable("--ignore", help="Column to leave out; may be repeated."),
+        repeatable(
+            "--missing",
+            metavar="WORD",
+            help="Word for a missing value, beside the empty cell; may be repeated.",
+        ),
+        click.option("--separator", metavar="SIGN", help="Between cells.  [default: guessed]"),
+        click.option("--encoding", help="Of the text.  [default: UTF-8, or else guessed]"),
+        repeatable(
+            "--fixed", metavar="NAME=DIM", help="Settled dimension of a field; may be repeated."
+        ),
+        click.option(
+            "--drop-allowed/--keep-all",
+            default=True,
+            help="Whether fields without signal may go without embedding.  [default: allowed]",
+        ),
+        click.option(
+            "--multiple-of", type=click.IntRange(1), default=1, help="Round dimensions to this."
+        ),
+        click.option(
+            "--min-frequency",
+            type=click.IntRange(1),
+            default=1,
+            help="Pool levels with fewer rows into one.",
+        ),
+        click.option(
+            "--task",
+            type=click.Choice(["auto", "classification", "regression"]),
+            default="auto",
+            help="By default text and few whole numbers are classes.",
+        ),
+        click.option("--seed", type=click.IntRange(0), default=0, help="Seed of all randomness."),
+    ]
+
+    @wraps(command)
+    def run(
+        *,
+        data: Path,
+        budget: str | None,
+        memory: str | None,
+        dtype: str | None,
+        optimizer: str | None,
+        **words: Any,
+    ) -> None:
+        file_words = {name: words.pop(name) for name in FILE_OPTIONS}
+        amount: int | str = "auto"
+        if budget != "auto":
+            amount = count_parameters(budget, memory, dtype, optimizer, default=DEFAULT_BUDGET)
+        try:
+            command(
+                budget=amount,
+                read=partial(_read, data, **file_words),
+                task=file_words["task"],
+                **words,
+            )
+        except ValueError as error:
+            raise InputError(f"{data}: {error}") from None
+
+    return add_options(run, options)
+
+
+def check_rule(name: str) -> None:
+    """Refuse a rule that does not exist."""
+    try:
+        find_rule(name, among=TABLE_RULES)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _read(path: Path, **words: Any) -> "DataFile":
+    """Read a file; one that is not there is told before pandas is imported."""
+    try:
+        content = read_content(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    from embedalloc.command_line.data_file import read_data_file
+
+    return read_data_file(content, path, **words)
