@@ -4,11 +4,12 @@
 # make verify  run a small study in several ways and compare every number to the last bit
 # make readme  run the whole workflow and bring the README's verdicts, costs and pictures up to date
 # make lint    the linters that CI runs
+# make lock    renew requirements.lock and environment.yml, run the tests and note where they passed
 # make clean   remove results and figures (they are made again by `make paper`)
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := paper
-.PHONY: paper quick test verify readme lint clean
+.PHONY: paper quick test verify readme lint lock clean
 
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || echo 1)
@@ -40,6 +41,12 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/snakemake --lint
+
+# The second make installs the new versions first.
+lock: $(READY)
+	$(BIN)/python -m tests.lock resolve
+	$(MAKE) test
+	$(BIN)/python -m tests.lock tried
 
 clean:
 	rm -rf results figures

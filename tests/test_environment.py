@@ -1,13 +1,25 @@
 """One set of versions for pip and conda, and a lock that covers what the package asks for."""
 
+import json
 import re
+import subprocess
 import tomllib
 
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.lock import (
+    ENVIRONMENT,
+    LOCK,
+    environment_text,
+    lock_text,
+    read_lock,
+    resolve,
+    this_place,
+)
 from tests.places import ROOT
 
 
@@ -18,6 +30,35 @@ def locked():
         (only,) = pin.specifier
         assert only.operator == "==", pin
     return {canonicalize_name(pin.name): str(next(iter(pin.specifier)).version) for pin in pins}
+
+
+def test_make_lock_writes_both_files_and_says_where_they_were_tried():
+    pins, tried = read_lock()
+    assert lock_text(pins, tried) == LOCK.read_text()
+    assert environment_text(pins) == ENVIRONMENT.read_text()
+    assert tried
+    wanted = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    for place in tried:
+        version, system = re.fullmatch(r"Python ([\d.]+), (\w+ \w+)", place).groups()
+        assert SpecifierSet(wanted).contains(version)
+        assert system
+    assert re.fullmatch(r"Python [\d.]+, \w+ \w+", this_place())
+
+
+def test_pip_finds_the_versions_afresh_without_an_installation(monkeypatch):
+    """What pip answered is made up here; that names and answer fit together is not."""
+    asked = []
+
+    def answer(command, **options):
+        asked.extend(command)
+        found = {"torch": "2.13.0+cpu", "Zebra": "1.0", "alpha": "2.0"}
+        install = [{"metadata": {"name": n, "version": v}} for n, v in found.items()]
+        return subprocess.CompletedProcess(command, 0, json.dumps({"install": install}))
+
+    monkeypatch.setattr(subprocess, "run", answer)
+    assert resolve() == ["alpha==2.0", "torch==2.13.0", "Zebra==1.0"]
+    assert {"--dry-run", "--ignore-installed", "torch==2.13.0"} <= {*asked}
+    assert any(name.startswith("pytest>=") for name in asked)
 
 
 def test_conda_users_get_the_same_versions():

@@ -4,19 +4,24 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.settings.exp1 import Exp1Designs
 from embedalloc.study.workflow.environment import forget_steering
-from embedalloc.study.workflow.start import check_folder, read_values, use_own_code
+from embedalloc.study.workflow.start import (
+    check_folder,
+    forget_future_dates,
+    read_values,
+    use_own_code,
+)
 from tests.places import ROOT
 
 RUN = """
 import sys, time
 from pathlib import Path
-from embedalloc.study.workflow.environment import forget_steering
 from embedalloc.study.workflow.start import forget_stale_locks
 forget_stale_locks(Path(".snakemake"))
 locks = Path(".snakemake/locks")
@@ -148,3 +153,14 @@ def test_values_of_the_command_line_are_read_like_those_of_a_file():
         "heart": {"flag": True, "tables": [{"size": 3}], "odd": "[1"},
         "seed": 7,
     }
+
+
+def test_files_of_the_future_are_dated_to_now(tmp_path):
+    (tmp_path / "deep").mkdir()
+    past, future = tmp_path / "past", tmp_path / "deep/future"
+    for path, date in ((past, 1000.0), (future, time.time() + 86_400)):
+        path.write_text("")
+        os.utime(path, (date, date))
+    forget_future_dates(tmp_path, tmp_path / "not there")
+    assert past.stat().st_mtime == 1000.0
+    assert 0 <= time.time() - future.stat().st_mtime < 60

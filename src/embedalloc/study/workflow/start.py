@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
@@ -54,6 +55,7 @@ def prepare(workflow: Any, config: MutableMapping[str, Any]) -> Configuration:
     os.environ[WORKFLOW] = str(os.getpid())
     if workflow.is_main_process:
         forget_stale_locks(Path(".snakemake"))
+        forget_future_dates(Path("results"), Path("figures"))
     return settings
 
 
@@ -115,6 +117,18 @@ def check_room() -> None:
             raise ConfigError(
                 f"{folder}: cannot be written ({error.strerror}); {way_out}"
             ) from None
+
+
+def forget_future_dates(*folders: Path) -> None:
+    """Date files to now that were made before the clock was set back.
+
+    Snakemake refuses what is made from files of the future. Dates decide nothing here.
+    """
+    now = time.time()
+    for path in (path for folder in folders for path in folder.rglob("*")):
+        with suppress(OSError):  # deleted just now, or somebody else's
+            if path.stat().st_mtime > now:
+                os.utime(path)
 
 
 def forget_stale_locks(state: Path) -> None:
