@@ -1,6 +1,5 @@
 """The whole study: `snakemake --cores 8` makes every figure and table of the paper."""
 
-import os
 import sys
 
 # This project's own code, whatever else is installed; `prepare` does the same for the jobs.
@@ -9,11 +8,16 @@ sys.path[:0] = [f"{workflow.basedir}/src", workflow.basedir]
 import yaml
 from snakemake.utils import min_version
 
-from embedalloc.study.settings.errors import ConfigError
-from embedalloc.study.workflow.dependencies import code_of, in_project
-from embedalloc.study.workflow.progress import show_progress
-from embedalloc.study.workflow.start import check_sources, prepare
-from embedalloc.study.workflow.tables import digest_of
+try:
+    from embedalloc.study.settings.errors import ConfigError
+    from embedalloc.study.workflow.dependencies import code_of, in_project
+    from embedalloc.study.workflow.progress import show_progress
+    from embedalloc.study.workflow.start import check_sources, prepare
+    from embedalloc.study.workflow.tables import digest_of
+except ModuleNotFoundError as missing:
+    raise WorkflowError(
+        f"Snakemake's own environment lacks {missing.name}: pip install -r requirements.lock"
+    )
 
 min_version("9.19")  # the first that reads profile.yaml
 show_progress(workflow)

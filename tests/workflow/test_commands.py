@@ -116,6 +116,15 @@ def test_without_cores_one_line_says_what_to_add(tmp_path):
     assert len(done.stderr.splitlines()) <= 3
 
 
+def test_a_package_that_snakemake_itself_lacks_is_named_with_the_way_out(tmp_path):
+    """With `--sdm conda` only the jobs run in the environment that Snakemake makes."""
+    (tmp_path / "pyarrow.py").write_text("raise ModuleNotFoundError(name='pyarrow')")
+    done = run(tmp_path, "--dry-run", environment={"PYTHONPATH": str(tmp_path)})
+    assert done.returncode
+    assert "lacks pyarrow: pip install -r requirements.lock" in done.stdout
+    assert "Traceback" not in done.stdout
+
+
 def test_a_dry_run_is_a_short_list(tmp_path):
     said = run(tmp_path, "--dry-run", config=None).stdout.splitlines()
     assert "simulate_exp3                           5" in said
