@@ -91,16 +91,16 @@ def print_significant(value: float) -> str:
 
     Examples
     --------
-    >>> print_significant(0.00123456), print_significant(12345.6), print_significant(-2.0)
-    ('0.001235', '12,346', '−2')
+    >>> print_significant(0.00123456), print_significant(1234.56), print_significant(-2.0)
+    ('0.001235', '1,235', '−2')
     """
-    text = f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"
+    text = f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
     return text.replace("-", "−")
 
 
 def print_fixed(value: float, decimals: int = 3, *, sign: bool = False) -> str:
-    """Return a number with fixed decimals and a true minus."""
-    return f"{value:{'+' if sign else ''}.{decimals}f}".replace("-", "−")
+    """Return a number with fixed decimals, a comma after its thousands and a true minus."""
+    return f"{value:{'+' if sign else ''},.{decimals}f}".replace("-", "−")
 
 
 def render_page(template: str | Path, **content: Any) -> str:

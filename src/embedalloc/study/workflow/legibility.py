@@ -5,10 +5,8 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
@@ -128,17 +126,10 @@ def _alike(figure: Figure) -> Iterator[str]:
     legends = [*figure.legends, *filter(None, (axes.get_legend() for axes in figure.axes))]
     for legend in legends:
         names = [text.get_text() for text in legend.get_texts()]
-        lines = [_line(handle) for handle in legend.legend_handles]
-        pairs = itertools.combinations(zip(names, lines, strict=True), 2)
+        pairs = itertools.combinations(zip(names, legend.legend_handles, strict=True), 2)
         for (one, a), (other, b) in pairs:
-            if a is not None and b is not None and not _apart(a, b):
+            if isinstance(a, Line2D) and isinstance(b, Line2D) and not _apart(a, b):
                 yield f"{one!r} and {other!r} look alike without colour"
-
-
-def _line(handle: Artist | None) -> Line2D | None:
-    if isinstance(handle, ErrorbarContainer):
-        handle = handle.lines[0]
-    return handle if isinstance(handle, Line2D) else None
 
 
 def _apart(a: Line2D, b: Line2D) -> bool:
