@@ -86,7 +86,9 @@ def test_package_and_workflow_ask_for_the_same_snakemake():
     assert f"snakemake>={asked[1]}" in project["dependencies"]
 
 
-def test_citation_and_package_agree_on_the_version():
+def test_citation_package_and_changelog_agree_on_the_version():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == project["version"]
+    newest = re.search(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)
+    assert newest[1] == f"{citation['version']} ({citation['date-released']})"
