@@ -10,7 +10,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         output = snakemake.output
         settings = {"largest_test_set": snakemake.params.largest_test_set}
         printed, audit = audit_printed(snakemake.input.printed, **settings)

@@ -79,7 +79,7 @@ def find(results: Any, cell: ClaimsCell) -> Findings:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         claims = read_ledger(snakemake.input.ledger)
         check_evidence(claims, [*snakemake.input, snakemake.output.page])
         cell = ClaimsCell.model_validate(snakemake.params.cell)

@@ -9,7 +9,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables, write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         outcomes = read_tables(snakemake.input.outcomes, POINT_OUTCOMES)
         spaces = read_spaces(snakemake.input.choices)
         claims = {claim.id: claim for claim in read_ledger(snakemake.input.ledger)}

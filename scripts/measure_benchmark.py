@@ -16,5 +16,5 @@ def main(cell: dict[str, Any], measurements: str) -> None:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         main(snakemake.params.cell, **snakemake.output)

@@ -119,6 +119,6 @@ def _aims(axis: Axes, frame: pd.DataFrame) -> None:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         measured = read_tables(snakemake.input.measurements, MEASUREMENTS)
         style.save_figure(draw(measured), **snakemake.output)

@@ -70,7 +70,7 @@ def draw_fit(axis: Axes, rows: pd.DataFrame, fits: pd.DataFrame, last: int) -> N
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         profiles = read_tables(snakemake.input.profiles, PROFILES)
         fits = read_tables(snakemake.input.fits, FITS)
         designs = Exp1Designs.model_validate(snakemake.params.cell).designs

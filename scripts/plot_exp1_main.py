@@ -42,7 +42,7 @@ def draw(profiles: pd.DataFrame, designs: Mapping[str, Spectrum]) -> Figure:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         table = read_tables(snakemake.input.profiles, PROFILES)
         designs = Exp1Designs.model_validate(snakemake.params.cell).designs
         style.save_figure(draw(table, designs), **snakemake.output)

@@ -50,6 +50,6 @@ def draw(profiles: pd.DataFrame) -> Figure:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         table = read_tables(snakemake.input.profiles, PROFILES)
         style.save_figure(draw(table), **snakemake.output)

@@ -47,7 +47,7 @@ def draw(performance: pd.DataFrame, budgets: list[int], cardinalities: list[int]
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         table = read_tables(snakemake.input.performance, PERFORMANCE)
         params = snakemake.params
         style.save_figure(draw(table, params.budgets, params.cardinalities), **snakemake.output)

@@ -20,7 +20,7 @@ def draw(performance: pd.DataFrame, budgets: list[int], response_noise: float) -
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         table = read_tables(snakemake.input.performance, PERFORMANCE)
         params = snakemake.params
         save_figure(draw(table, params.budgets, params.response_noise), **snakemake.output)

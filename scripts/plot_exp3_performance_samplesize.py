@@ -27,7 +27,7 @@ def draw(performance: pd.DataFrame, budget: int, response_noise: float) -> Figur
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         table = read_tables(snakemake.input.performance, PERFORMANCE)
         params = snakemake.params
         style.save_figure(draw(table, params.budget, params.response_noise), **snakemake.output)

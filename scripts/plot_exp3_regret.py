@@ -124,7 +124,7 @@ def draw_settings(axis: Axes, draws: pd.DataFrame) -> None:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         figure = draw(
             read_tables(snakemake.input.regret, REGRET),
             read_tables(snakemake.input.draws, DRAWN_REGRET),

@@ -51,7 +51,7 @@ def draw(scores: pd.DataFrame, coefficients: pd.DataFrame) -> Figure:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         tables = (
             read_table(snakemake.input.scores, SCORES),
             read_tables(snakemake.input.coefficients, COEFFICIENTS),

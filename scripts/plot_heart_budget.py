@@ -59,5 +59,5 @@ def draw(losses: pd.DataFrame) -> Figure:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         style.save_figure(draw(read_table(snakemake.input.losses, LOSSES)), **snakemake.output)

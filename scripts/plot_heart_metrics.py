@@ -77,5 +77,5 @@ def draw(scores: pd.DataFrame) -> Figure:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         save_figure(draw(read_table(snakemake.input.scores, SCORES)), **snakemake.output)

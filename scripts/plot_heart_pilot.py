@@ -43,6 +43,6 @@ def draw(coefficients: pd.DataFrame) -> Figure:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         table = read_tables(snakemake.input.coefficients, COEFFICIENTS)
         save_figure(draw(table), **snakemake.output)

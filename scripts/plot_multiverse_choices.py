@@ -49,5 +49,5 @@ def draw(effects: pd.DataFrame) -> Figure:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         save_figure(draw(read_table(snakemake.input.effects, EFFECTS)), **snakemake.output)

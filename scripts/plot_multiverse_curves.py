@@ -91,7 +91,7 @@ def draw_curve(axis: Axes, rows: pd.DataFrame, claim: Claim) -> None:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         figure = draw(
             read_tables(snakemake.input.outcomes, POINT_OUTCOMES),
             read_table(snakemake.input.shares, SHARES),

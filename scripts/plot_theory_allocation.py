@@ -121,7 +121,7 @@ def draw_shares(axis: Axes, instances: pd.DataFrame) -> None:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         solved = read_table(snakemake.input.budgets, BUDGETS)
         instances = read_table(snakemake.input.instances, INSTANCES)
         predictors = [Predictor.model_validate(each) for each in snakemake.params.predictors]

@@ -84,7 +84,7 @@ def power_of_ten(value: float) -> str:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         paths = read_table(snakemake.input.paths, PATHS)
         runs = read_table(snakemake.input.runs, RUNS)
         style.save_figure(draw(paths, runs, snakemake.params.tolerance), **snakemake.output)

@@ -63,6 +63,6 @@ def draw_ratio(axis: Axes, rows: pd.DataFrame) -> None:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         table = read_table(snakemake.input.errors, ERRORS)
         style.save_figure(draw(table), **snakemake.output)

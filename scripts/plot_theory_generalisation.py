@@ -97,7 +97,7 @@ def looseness(scaling: pd.DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         gaps = read_table(snakemake.input.gaps, GAPS)
         scaling = read_table(snakemake.input.scaling, SCALING)
         style.save_figure(draw(gaps, scaling), **snakemake.output)

@@ -7,7 +7,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         data, settings = snakemake.input.data, dict(snakemake.params.settings)
         place = data if isinstance(data, str) else os.path.dirname(data[0])
         patients = read_patients(place, **settings)

@@ -7,7 +7,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table, read_tables, write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         scored = score(
             read_tables(snakemake.input.trained, TRAINED),
             read_tables(snakemake.input.splits, SPLITS),

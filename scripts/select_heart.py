@@ -8,7 +8,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table, write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         cell = HeartFoldsCell.model_validate(snakemake.params.cell)
         frame = select_by_folds(read_table(snakemake.input.patients, PATIENTS), cell)
         write_table(snakemake.output.folds, frame, FOLDS, settings=cell.plain(), seed=cell.seed)

@@ -7,7 +7,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         cell = DrawsCell[Exp3Choices].model_validate(snakemake.params.cell)
         frame = measure_regret(read_spaces(snakemake.input.choices)["exp3"], cell)
         write_table(

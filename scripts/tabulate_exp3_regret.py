@@ -9,7 +9,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         parts = describe_regret(
             read_tables(snakemake.input.regret, REGRET),
             read_tables(snakemake.input.draws, DRAWN_REGRET),

@@ -24,7 +24,7 @@ def write_formats(stem: str, frame: pd.DataFrame, contract: Contract, printed: P
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         scores = read_table(snakemake.input.scores, SCORES)
         splits = read_tables(snakemake.input.splits, SPLITS)
         means = tabulate_means(scores, read_table(snakemake.input.times, TIMES))

@@ -6,6 +6,6 @@ from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         costs = {target: measure(jobs) for target, jobs in snakemake.params.targets.items()}
         write_text(snakemake.output.page, as_markdown(describe_targets(costs)))

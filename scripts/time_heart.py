@@ -31,7 +31,7 @@ def time_models(
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         cell = HeartCell.model_validate(snakemake.params.cell)
         turns = snakemake.params.timed_epochs
         patients = read_table(snakemake.input.patients, PATIENTS)

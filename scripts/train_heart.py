@@ -8,7 +8,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table, write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         cell = HeartCell.model_validate(snakemake.params.cell)
         frames = run_splits(read_table(snakemake.input.patients, PATIENTS), cell)
         contracts = (TRAINED, SPLITS, COEFFICIENTS)

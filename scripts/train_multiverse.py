@@ -10,7 +10,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         cell = PointsCell[HeartChoices].model_validate(snakemake.params.cell)
         data = snakemake.input.data
         claims = {claim.id: claim for claim in read_ledger(snakemake.input.ledger)}

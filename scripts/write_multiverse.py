@@ -14,17 +14,18 @@ from embedalloc.study.page.provenance import describe_run
 from embedalloc.study.page.render import read_pictures, render_page
 from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.receipts import digest_files, trace
 from embedalloc.study.workflow.tables import read_table, read_tables
 
 
-def main(source: Any, params: Any, project: Path) -> str:
+def main(source: Any, params: Any, *about: Any) -> str:
     """Return the page from files by name, as in rule `write_multiverse`; see `describe_run`."""
     judged = read_table(source.claims, CLAIMS).drop_duplicates("claim").set_index("claim")
     shares = read_table(source.shares, summary.SHARES)
     listed = yaml.safe_load(Path(source.listed).read_text(encoding="utf-8"))
     return render_page(
         source.template,
-        **describe_run(source.citation, params, project),
+        **describe_run(source.citation, params, *about),
         summary=f"{len(shares)} of the paper’s {len(judged)} claims, each decided over random "
         "settings of everything that the paper leaves open.",
         sections=SECTIONS,
@@ -41,6 +42,7 @@ def main(source: Any, params: Any, project: Path) -> str:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
-        page = main(snakemake.input, snakemake.params, Path(snakemake.scriptdir).parent)
+    with job(snakemake):
+        project, behind = Path(snakemake.scriptdir).parent, trace(digest_files(snakemake.input))
+        page = main(snakemake.input, snakemake.params, project, behind)
         write_text(snakemake.output.page, page)

@@ -9,10 +9,11 @@ import yaml
 from embedalloc.study.claims.verdicts import CLAIMS, SECTIONS, VERDICTS, count_verdicts
 from embedalloc.study.heart.table1 import PAIRED, TABLE
 from embedalloc.study.page import report
-from embedalloc.study.page.provenance import describe_run, digest_files, read_timings
+from embedalloc.study.page.provenance import describe_run
 from embedalloc.study.page.render import read_pictures, render_page
 from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.receipts import digest_files, trace
 from embedalloc.study.workflow.tables import read_table
 
 
@@ -26,7 +27,7 @@ def read_json(path: str) -> Any:
     return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
-def main(source: Any, params: Any, project: Path) -> str:
+def main(source: Any, *about: Any) -> str:
     """Return the page from files by name, as in rule `write_report`; see `describe_run`."""
     pictures = read_pictures(
         read_yaml(source.listed), source.figures, source.captions, sections=SECTIONS
@@ -38,7 +39,7 @@ def main(source: Any, params: Any, project: Path) -> str:
     paired = read_table(source.paired, PAIRED)
     return render_page(
         source.template,
-        **describe_run(source.citation, params, project),
+        **describe_run(source.citation, *about),
         sections=SECTIONS,
         verdicts=VERDICTS,
         summary=report.summarise(counts),
@@ -55,12 +56,12 @@ def main(source: Any, params: Any, project: Path) -> str:
         notes=read_json(source.notes),
         audit=read_json(source.audit),
         choices=read_yaml(source.choices),
-        timings=read_timings(source.timings),
         digests=digest_files(source.data),
     )
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
-        page = main(snakemake.input, snakemake.params, Path(snakemake.scriptdir).parent)
+    with job(snakemake):
+        project, behind = Path(snakemake.scriptdir).parent, trace(digest_files(snakemake.input))
+        page = main(snakemake.input, snakemake.params, project, behind)
         write_text(snakemake.output.page, page)

@@ -1,6 +1,6 @@
 """What the measurements say: ratios with their spread, growth, and whether the aims are met."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 
 from embedalloc.arrays import Floats
 from embedalloc.study.workflow.document import markdown_table
+from embedalloc.study.workflow.receipts import Receipt
 from tests.benchmarks.measure import OURS
 
 #: The contestant of `whole_workflow` that leaves start-up and imports out.
@@ -239,7 +240,7 @@ def page(rows: list[Row], machine: str) -> str:
     return "\n".join([*lines, markdown_table(head, cells)]) + "\n"
 
 
-def machine_words(cpuinfo: str, cores: int) -> str:
-    """Return the processor's name, from the text of /proc/cpuinfo, and the number of cores."""
-    names = [line.split(":", 1)[1] for line in cpuinfo.splitlines() if "model name" in line]
-    return f"{(names or ['unknown processor'])[0].strip()}, {cores} cores"
+def machine_words(receipts: Iterable[Receipt]) -> str:
+    """Return processor and number of cores of the machines that measured."""
+    machines = [receipt["machine"] for receipt in receipts]
+    return "; ".join(sorted({f"{each['processor']}, {each['cores']} cores" for each in machines}))

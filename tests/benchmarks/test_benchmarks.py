@@ -244,7 +244,7 @@ def test_a_log_without_the_time_of_its_job_is_named(tmp_path):
         whole_workflow.own_seconds(tmp_path)
 
 
-def test_the_machine_is_named_by_its_processor():
-    text = "processor : 0\nmodel name : Some CPU 9000\n"
-    assert summary.machine_words(text, 2) == "Some CPU 9000, 2 cores"
-    assert summary.machine_words("", 2) == "unknown processor, 2 cores"
+def test_the_machines_are_those_that_measured():
+    receipts = [{"machine": {"processor": "Some CPU", "cores": str(n)}} for n in (4, 2, 4)]
+    assert summary.machine_words(receipts[:1]) == "Some CPU, 4 cores"
+    assert summary.machine_words(receipts) == "Some CPU, 2 cores; Some CPU, 4 cores"

@@ -147,10 +147,6 @@ def sources(folder):
     """Write the study into a folder and return its files by name, as rule `write_report` does."""
     report = ROOT / "workflow/report"
     figures = yaml.safe_load((report / "figures.yaml").read_text())
-    timing = (
-        "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
-        "1.5\t0:00:01\t{}\t1\t1\t1\t0\t0\t50\t{}\n"
-    )
     return SimpleNamespace(
         claims=table(folder, "results/claims.parquet", claims_frame(), CLAIMS),
         table1=table(folder, "figures/table1.parquet", table1_frame(), TABLE),
@@ -168,11 +164,6 @@ def sources(folder):
         choices=str(ROOT / "workflow/choices.yaml"),
         citation=str(ROOT / "CITATION.cff"),
         data=[put(folder, "processed.va.data", "1,2\n")],
-        timings=[
-            put(folder, "results/timings/simulate_exp1/a_0.tsv", timing.format("100.5", "2.5")),
-            put(folder, "results/timings/simulate_exp1/b_0.tsv", timing.format("90", "1")),
-            put(folder, "results/timings/plot_exp1_main.tsv", timing.format("-", "NA")),
-        ],
     )
 
 
@@ -242,6 +233,22 @@ def multiverse_sources(folder):
     )
 
 
+def receipts(numpy="2.4.6"):
+    """Receipts of three jobs of two rules, the last of them with a numpy of its own."""
+    simulate, plot = "simulate_exp1", "plot_exp1_main"
+    rules = ((simulate, 1.5, 2.5, 100.5), (simulate, 1.5, 1.0, 90.0), (plot, 1.0, 0.0, 9.0))
+    machine = {"system": "Linux x86_64", "processor": "AMD EPYC", "linear algebra": "openblas Zen"}
+    return [
+        {
+            "rule": rule,
+            "cost": {"seconds": seconds, "cpu_seconds": cpu, "peak_megabytes": megabytes},
+            "versions": {"Python": "3.11.7", "numpy": numpy if rule == plot else "2.4.6"},
+            "machine": machine,
+        }
+        for rule, seconds, cpu, megabytes in rules
+    ]
+
+
 def params():
     config = read_config()
     digest = digest_of(config)
@@ -258,11 +265,13 @@ def load_script(name):
     return module
 
 
-def write_report(folder, source=None):
+def write_report(folder, source=None, about=None, made=None):
     """Return the report page of the made-up study."""
-    return load_script("write_report").main(source or sources(folder), params(), ROOT)
+    given = (source or sources(folder), about or params(), ROOT, made or receipts())
+    return load_script("write_report").main(*given)
 
 
 def write_multiverse(folder):
     """Return the multiverse's page of the made-up study."""
-    return load_script("write_multiverse").main(multiverse_sources(folder), params(), ROOT)
+    given = (multiverse_sources(folder), params(), ROOT, receipts())
+    return load_script("write_multiverse").main(*given)

@@ -273,21 +273,6 @@ def test_a_wrong_configuration_stops_before_any_job(tmp_path, text, message):
     assert not (tmp_path / "results").exists()
 
 
-def test_a_damaged_table_stops_the_figure_with_the_file_and_the_way_out(finished):
-    victim = finished / "results/exp1/exponential/profiles0.parquet"
-    content = victim.read_bytes()
-    victim.write_bytes(content[: len(content) // 2])
-    process = run(
-        finished, "--force", "figures/exp1_main.pdf", "--rerun-triggers", "mtime", project=finished
-    )
-    victim.write_bytes(content)
-    assert process.returncode != 0
-    log = (finished / "results/logs/plot_exp1_main.log").read_text()
-    assert "results/exp1/exponential/profiles0.parquet: damaged or not parquet" in log
-    assert "snakemake --cores 1 --force results/exp1/exponential/profiles0.parquet" in log
-    assert "Traceback" not in log
-
-
 def test_each_part_can_be_made_alone(tmp_path):
     assert planned(tmp_path, "theory") == THEORY | plots("theory")
     assert planned(tmp_path, "exp2") == EXP2 | plots("exp2")

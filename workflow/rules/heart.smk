@@ -59,7 +59,7 @@ rule prepare_heart:
 rule compile_heart:
     """Compile the trainer once, before many jobs need it at the same time."""
     output:
-        touch("results/heart/trainer.compiled"),
+        compiled="results/heart/trainer.compiled",
     log:
         "results/logs/compile_heart.log",
     benchmark:

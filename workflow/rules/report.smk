@@ -1,5 +1,5 @@
 # The page: verdicts, evidence, figures, tables, choices and provenance in one file
-# reads:  results/claims.parquet, audit.json, timings; figures/*.png, table1*; workflow/choices.yaml;
+# reads:  results/claims.parquet, audit.json, receipts; figures/*.png, table1*; workflow/choices.yaml;
 #         workflow/report: templates, captions and list of figures; CITATION.cff
 # writes: figures/report.html
 
@@ -40,7 +40,6 @@ rule write_report:
         choices=in_project("workflow/choices.yaml"),
         citation=in_project("CITATION.cff"),
         data=list(rules.prepare_heart.input),
-        timings=CLAIMS_TIMINGS,
     output:
         page=report(
             "figures/report.html",

@@ -1,6 +1,5 @@
 """The parts of the report page without a browser: words, numbers, and holes that are refused."""
 
-import hashlib
 import re
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from embedalloc.study.heart.table1 import (
     PAPER,
     PAPER_METRICS,
 )
-from embedalloc.study.page.provenance import digest_files, find_commit, find_versions, read_timings
+from embedalloc.study.page.provenance import find_commit, sum_costs
 from embedalloc.study.page.render import emphasise, read_pictures
 from embedalloc.study.page.report import (
     TABLES,
@@ -31,14 +30,15 @@ from embedalloc.study.page.report import (
     tabulate_paper,
     weigh_differences,
 )
+from embedalloc.study.workflow.machine import find_versions
 from embedalloc.study.workflow.tables import TableError, write_table
 from tests.oracles.report_like import (
     HOSTILE,
     claims_frame,
-    load_script,
     paired_frame,
     params,
     png,
+    receipts,
     sources,
     table1_frame,
     write_multiverse,
@@ -290,8 +290,8 @@ def test_paired_differences_count_for_the_side_that_they_favour():
     assert by_rival["uniform"]["count"] == len(METRICS)
 
 
-def test_timings_add_up_by_rule_and_unmeasured_values_count_as_nothing(tmp_path):
-    simulate, plot = read_timings(sources(tmp_path).timings)
+def test_costs_add_up_by_rule():
+    simulate, plot = sum_costs(receipts())
     assert simulate == {
         "rule": "simulate_exp1",
         "jobs": 2,
@@ -299,17 +299,23 @@ def test_timings_add_up_by_rule_and_unmeasured_values_count_as_nothing(tmp_path)
         "seconds": 3.0,
         "megabytes": 100.5,
     }
-    assert (plot["rule"], plot["cpu"], plot["megabytes"]) == ("plot_exp1_main", 0.0, 0.0)
+    assert plot["rule"] == "plot_exp1_main"
 
 
-def test_provenance_names_versions_digests_and_the_commit(tmp_path):
+def test_versions_are_those_of_the_jobs_and_the_page_says_if_they_differ(tmp_path, page):
+    assert "<span>numpy</span> <code>2.4.6</code>" in page
+    assert "<dt>Linear algebra</dt><dd>openblas Zen</dd>" in page
+    assert "different sets of versions" not in page
+    mixed = write_report(tmp_path, made=receipts(numpy="2.3.0"))
+    assert "<span>numpy</span> <code>2.4.6 (2 jobs), 2.3.0 (1 job)</code>" in mixed
+    assert "with 2 different sets of versions and processors" in mixed
+
+
+def test_provenance_names_versions_and_the_commit(tmp_path):
     versions = find_versions()
     assert versions["Python"] == sys.version.split()[0]
     assert {"numpy", "torch", "snakemake"} <= set(versions)
     assert "pytest" not in versions
-    file = tmp_path / "a.data"
-    file.write_bytes(b"abc")
-    assert digest_files([file]) == {"a.data": hashlib.sha256(b"abc").hexdigest()}
     assert find_commit(tmp_path) is None
     checkout = tmp_path / "checkout"
     checkout.mkdir()
@@ -336,7 +342,7 @@ def test_another_configuration_is_named_as_such(tmp_path, page):
     assert notice not in page
     other = params()
     other.config_digest = "0" * 64
-    assert notice in load_script("write_report").main(sources(tmp_path), other, ROOT)
+    assert notice in write_report(tmp_path, about=other)
 
 
 def test_a_section_without_claims_leaves_no_empty_heading(tmp_path):

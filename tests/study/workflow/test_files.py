@@ -13,7 +13,7 @@ import matplotlib.font_manager
 import pytest
 
 from embedalloc.study.workflow.files import whole_file, write_text
-from embedalloc.study.workflow.job import STARTED, WORKFLOW, job
+from embedalloc.study.workflow.job import STARTED, WORKFLOW, logged
 from embedalloc.study.workflow.style import new_figure, save_figure
 from embedalloc.study.workflow.tables import TableError
 
@@ -82,11 +82,11 @@ def test_a_read_only_place_is_named(tmp_path, monkeypatch):
 
 LIMITED = """
 import sys, pandas as pd
-from embedalloc.study.workflow.job import job
+from embedalloc.study.workflow.job import logged
 from embedalloc.study.workflow.style import new_figure, save_figure
 from embedalloc.study.workflow.tables import Column, Contract, write_table
 contract = Contract("wide", {"row": Column("integer", "which")}, key=("row",))
-with job("log/limited.log"):
+with logged("log/limited.log"):
     if sys.argv[1] == "table":
         frame = pd.DataFrame({"row": range(100_000)})
         write_table("wide.parquet", frame, contract, settings={}, seed=0)
@@ -135,7 +135,7 @@ def test_a_known_error_ends_a_job_with_one_line(tmp_path, capsys, error):
     log = tmp_path / "logs/x.log"
 
     def work():
-        with job(log):
+        with logged(log):
             print("working")
             raise error
 
@@ -148,7 +148,7 @@ def test_a_known_error_ends_a_job_with_one_line(tmp_path, capsys, error):
 
 def test_a_log_that_cannot_be_written_ends_a_job_with_one_line(tmp_path, capsys):
     (tmp_path / "logs").write_text("a file")
-    with pytest.raises(SystemExit), job(tmp_path / "logs/x.log"):
+    with pytest.raises(SystemExit), logged(tmp_path / "logs/x.log"):
         raise AssertionError("no work without a log")
     assert capsys.readouterr().err.count("\n") == 1
 
@@ -166,7 +166,7 @@ def test_a_log_that_cannot_be_written_ends_a_job_with_one_line(tmp_path, capsys)
     ],
 )
 def test_a_log_says_how_the_job_ended(tmp_path, death, last):
-    script = f"import os, signal\nfrom {job.__module__} import job\nwith job('x.log'):\n    {death}"
+    script = f"import os, signal\nfrom {logged.__module__} import logged\nwith logged('x.log'):\n    {death}"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, check=False
     )
@@ -180,8 +180,8 @@ ORPHAN = """
 import os, subprocess, sys
 child = subprocess.Popen([sys.executable, "-c", '''
 import sys, time
-from embedalloc.study.workflow.job import job
-with job("job.log"):
+from embedalloc.study.workflow.job import logged
+with logged("job.log"):
     print("at work", file=sys.__stdout__, flush=True)
     time.sleep(600)
 '''], stdout=subprocess.PIPE, text=True)
@@ -212,7 +212,7 @@ def test_a_job_whose_workflow_ended_while_it_started_does_no_work(tmp_path, monk
     with subprocess.Popen(["true"]) as workflow:
         workflow.wait()
     monkeypatch.setenv(WORKFLOW, str(workflow.pid))
-    with pytest.raises(SystemExit, match="has ended"), job(tmp_path / "x.log"):
+    with pytest.raises(SystemExit, match="has ended"), logged(tmp_path / "x.log"):
         raise AssertionError("no work without a workflow")
 
 
@@ -225,8 +225,8 @@ workflow = os.getppid()
 print("begun", flush=True)
 while os.getppid() == workflow:
     pass
-from embedalloc.study.workflow.job import job
-with job("job.log"):
+from embedalloc.study.workflow.job import logged
+with logged("job.log"):
     print("at work")
 '''])
 sys.stdin.read()

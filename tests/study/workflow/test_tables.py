@@ -87,6 +87,15 @@ def test_several_files_are_read_in_order(path, tmp_path):
     assert together["row"].tolist() == [*(FRAME["row"] + 50), *FRAME["row"]]
 
 
+def test_parts_that_repeat_rows_are_refused(path, tmp_path):
+    other = tmp_path / "other.parquet"
+    write_table(other, FRAME.assign(row=FRAME["row"] + 49), CONTRACT, settings={}, seed=1)
+    with pytest.raises(
+        TableError, match=rf"{other}: repeats {{'name': 'a', 'row': 49}} of another"
+    ):
+        read_tables([path, other], CONTRACT)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

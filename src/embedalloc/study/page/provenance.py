@@ -1,19 +1,21 @@
 """Where the numbers of a page come from: commit, versions, data files, time and memory."""
 
-import hashlib
-import platform
-import re
 import subprocess
-from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, requires, version
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import yaml
 
+from embedalloc.study.workflow.receipts import Receipt
+from embedalloc.study.workflow.tables import digest_of
 
-def describe_run(citation: str | Path, params: Any, project: str | Path) -> dict[str, Any]:
+
+def describe_run(
+    citation: str | Path, params: Any, project: str | Path, receipts: Sequence[Receipt]
+) -> dict[str, Any]:
     """Return what every page says of its run.
 
     Parameters
@@ -24,10 +26,15 @@ def describe_run(citation: str | Path, params: Any, project: str | Path) -> dict
         Seed, and digests of the run's whole configuration and of the default one.
     project
         Folder of the workflow, which may be a git checkout.
+    receipts
+        Of all jobs behind the page: what computed it, which need not be what writes it.
     """
     return {
         "paper": yaml.safe_load(Path(citation).read_text(encoding="utf-8"))["references"][0],
-        "versions": find_versions(),
+        "versions": name_values(receipts, "versions"),
+        "machine": name_values(receipts, "machine"),
+        "kinds": count_kinds(receipts),
+        "costs": sum_costs(receipts),
         "commit": find_commit(project),
         "seed": params.seed,
         "config_digest": params.config_digest,
@@ -50,37 +57,47 @@ def read_jobs(paths: Iterable[str | Path]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True).rename(columns=names)
 
 
-def read_timings(paths: Iterable[str | Path]) -> list[dict[Any, Any]]:
+def sum_costs(receipts: Iterable[Receipt]) -> list[dict[str, Any]]:
     """Return jobs, CPU and wall-clock seconds and peak memory by rule, in the order given."""
-    rules = read_jobs(paths).groupby("rule", sort=False)
-    table = rules.agg(
-        jobs=("seconds", "size"),
-        cpu=("cpu", "sum"),
-        seconds=("seconds", "sum"),
-        megabytes=("megabytes", "max"),
-    )
-    return table.reset_index().to_dict("records")
+    rules: dict[str, list[dict[str, float]]] = {}
+    for receipt in receipts:
+        rules.setdefault(receipt["rule"], []).append(receipt["cost"])
+    return [
+        {
+            "rule": rule,
+            "jobs": len(costs),
+            "cpu": sum(cost["cpu_seconds"] for cost in costs),
+            "seconds": sum(cost["seconds"] for cost in costs),
+            "megabytes": max(cost["peak_megabytes"] for cost in costs),
+        }
+        for rule, costs in rules.items()
+    ]
 
 
-def find_versions() -> dict[str, str]:
-    """Return the versions of Python, of this package and of what it asks for, by name."""
-    found = {"Python": platform.python_version()}
-    try:
-        wanted = ["embedalloc", *(requires("embedalloc") or [])]
-    except PackageNotFoundError:
-        return found
-    for line in (line for line in wanted if "extra ==" not in line):
-        name = re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0]
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+def name_values(receipts: Iterable[Receipt], part: str) -> dict[str, str]:
+    """Return the versions, or the machine, that jobs ran with; how many jobs if they differ.
+
+    Examples
+    --------
+    >>> old, new = ({"versions": {"numpy": number}} for number in ("2.3", "2.4"))
+    >>> name_values([new, new, old], "versions"), name_values([new, new], "versions")
+    ({'numpy': '2.4 (2 jobs), 2.3 (1 job)'}, {'numpy': '2.4'})
+    """
+    counts: dict[str, Counter[str]] = {}
+    for receipt in receipts:
+        for name, value in receipt[part].items():
+            counts.setdefault(name, Counter())[value] += 1
+    return {
+        name: next(iter(found))
+        if len(found) == 1
+        else ", ".join(f"{v} ({n} {'job' if n == 1 else 'jobs'})" for v, n in found.most_common())
+        for name, found in counts.items()
+    }
 
 
-def digest_files(paths: Iterable[str | Path]) -> dict[str, str]:
-    """Return the SHA-256 of each file by its name."""
-    return {Path(path).name: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in paths}
+def count_kinds(receipts: Iterable[Receipt]) -> int:
+    """Return how many different sets of versions and machines computed the results."""
+    return len({digest_of([receipt["versions"], receipt["machine"]]) for receipt in receipts})
 
 
 def find_commit(project: str | Path) -> str | None:

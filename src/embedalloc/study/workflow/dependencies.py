@@ -6,7 +6,8 @@ import os
 from functools import cache
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[4]
+from embedalloc.study.workflow.places import PROJECT
+
 #: The packages of this project, and where in it they lie.
 HOMES = {"embedalloc": "src", "tests": "."}
 

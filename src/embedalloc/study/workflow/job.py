@@ -1,4 +1,4 @@
-"""What every workflow script does around its work: a log, and errors in plain words."""
+"""What every workflow script does around its work: a log, errors in plain words, a receipt."""
 
 import ctypes
 import faulthandler
@@ -10,8 +10,18 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from typing import Any
 
 from embedalloc.study.settings.errors import ConfigError
+from embedalloc.study.workflow.machine import find_peak_memory
+from embedalloc.study.workflow.receipts import (
+    check_inputs,
+    complete_receipt,
+    describe_job,
+    digest_files,
+    receipt_of,
+    write_receipt,
+)
 from embedalloc.study.workflow.tables import TableError
 
 #: Where the environment of a job says which process runs the workflow.
@@ -22,7 +32,26 @@ STARTED = "started (if nothing follows, the job was killed, perhaps for lack of 
 
 
 @contextmanager
-def job(log_path: str | Path) -> Iterator[None]:
+def job(snakemake: Any) -> Iterator[None]:
+    """Do the work of a rule: with inputs as they were made, a log, and a receipt at the end."""
+    with logged(snakemake.log[0]):
+        started, started_cpu = time.perf_counter(), time.process_time()
+        inputs = digest_files(snakemake.input)
+        check_inputs(inputs)
+        yield
+        cost = {
+            "seconds": round(time.perf_counter() - started, 2),
+            "cpu_seconds": round(time.process_time() - started_cpu, 2),
+            "peak_megabytes": round(find_peak_memory() / 1e6, 1),
+        }
+        described = describe_job(snakemake.rule, dict(snakemake.params.items()))
+        outputs = digest_files(snakemake.output)
+        receipt = complete_receipt(described, inputs=inputs, outputs=outputs, cost=cost)
+        write_receipt(receipt_of(snakemake.log[0]), receipt)
+
+
+@contextmanager
+def logged(log_path: str | Path) -> Iterator[None]:
     """Send what the work prints to the log and end it with the time it took.
 
     A file that cannot be trusted, or cannot be written, ends the job with one line that names
@@ -31,7 +60,7 @@ def job(log_path: str | Path) -> Iterator[None]:
     """
     _end_with_workflow()
     try:
-        with _logged(Path(log_path)):
+        with _redirected(Path(log_path)):
             yield
     except OSError as error:
         # Of the log itself.
@@ -40,7 +69,7 @@ def job(log_path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def _logged(path: Path) -> Iterator[None]:
+def _redirected(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     started, started_cpu = time.perf_counter(), time.process_time()
     with path.open("w", encoding="utf-8") as log:

@@ -19,7 +19,7 @@ def simulate_cell(
     **contracts: Contract,
 ) -> None:
     """Simulate the cell of a job and write each table to the output of the same name."""
-    with job(snakemake.log[0]):
+    with job(snakemake):
         cell = kind.model_validate(snakemake.params.cell)
         result = simulate(cell)
         frames = (result,) if isinstance(result, pd.DataFrame) else result

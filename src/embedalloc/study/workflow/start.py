@@ -16,9 +16,10 @@ import yaml
 from embedalloc.study.settings.configuration import Configuration, read_configuration
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.workflow.config_files import check_file, check_text
-from embedalloc.study.workflow.dependencies import PROJECT
 from embedalloc.study.workflow.environment import forget_steering
 from embedalloc.study.workflow.job import WORKFLOW
+from embedalloc.study.workflow.places import PROJECT
+from embedalloc.study.workflow.records import ask_receipts
 
 #: Kept open, and so locked, until the process ends in whichever way.
 _held: list[int] = []
@@ -56,6 +57,7 @@ def prepare(workflow: Any, config: MutableMapping[str, Any]) -> Configuration:
     if workflow.is_main_process:
         forget_stale_locks(Path(".snakemake"))
         forget_future_dates(Path("results"), Path("figures"))
+        ask_receipts(workflow)
     return settings
 
 

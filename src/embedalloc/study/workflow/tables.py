@@ -177,9 +177,18 @@ def read_table(path: str | Path, contract: Contract) -> pd.DataFrame:
 
 
 def read_tables(paths: Iterable[str | Path], contract: Contract) -> pd.DataFrame:
-    """Return the rows of several files of the same contract, in the order given."""
-    frames = [read_table(path, contract) for path in paths]
-    return pd.concat(frames, ignore_index=True)
+    """Return the rows of several files of the same contract, in the order given.
+
+    A row that two files hold is refused: a part in the place of another would count twice.
+    """
+    frames = {path: read_table(path, contract) for path in paths}
+    together = pd.concat(frames.values(), ignore_index=True)
+    repeated = together.duplicated(list(contract.key))
+    if repeated.any():
+        owners = np.repeat(list(map(str, frames)), [len(frame) for frame in frames.values()])
+        row = together.loc[repeated, list(contract.key)].iloc[0].to_dict()
+        raise TableError(f"{owners[repeated][0]}: repeats {row} of another part")
+    return together
 
 
 def _read_checked(path: Path, contract: Contract) -> pd.DataFrame:

@@ -1,0 +1,5 @@
+"""Where the project lies."""
+
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[4]
