@@ -8,6 +8,8 @@ sys.path[:0] = [f"{workflow.basedir}/src", workflow.basedir]
 import yaml
 from snakemake.utils import min_version
 
+# The first that reads profile.yaml and keeps its records as ours expect.
+min_version("9.19")
 try:
     from embedalloc.study.settings.errors import ConfigError
     from embedalloc.study.workflow.dependencies import code_of, in_project
@@ -19,7 +21,6 @@ except ModuleNotFoundError as missing:
         f"Snakemake's own environment lacks {missing.name}: pip install -r requirements.lock"
     )
 
-min_version("9.19")  # the first that reads profile.yaml
 show_progress(workflow)
 try:
     check_sources(workflow)

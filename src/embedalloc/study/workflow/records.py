@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from snakemake.logging import logger
 from snakemake.persistence import NO_PARAMS_CHANGE, ParamsChange
 from snakemake.persistence.file import FilePersistence
 from snakemake.settings.enums import RerunTrigger
@@ -38,6 +39,7 @@ class Records(FilePersistence):  # type: ignore[misc]
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._digests: dict[str, str | None] = {}
+        self._said: set[str] = set()
         self.max_checksum_file_size = 0  # for records that nothing reads
         dag = options["dag"]
         dag.max_checksum_file_size = sys.maxsize
@@ -65,7 +67,13 @@ class Records(FilePersistence):  # type: ignore[misc]
             self._digest(job.input),
             self._digest(job.output),
         )
-        return Difference(words, job.output) if words else NO_PARAMS_CHANGE
+        if not words:
+            return NO_PARAMS_CHANGE
+        message = f"{job.rule.name} runs again: {words}"
+        if message not in self._said:
+            self._said.add(message)
+            logger.info(message)
+        return Difference(words, job.output)
 
     def _digest(self, paths: Iterable[str]) -> dict[str, str | None]:
         """Return the digests of files, each computed once until a job starts."""
