@@ -56,7 +56,7 @@ def main(source: Any, *about: Any) -> str:
         notes=read_json(source.notes),
         audit=read_json(source.audit),
         choices=read_yaml(source.choices),
-        digests=digest_files(source.data),
+        digests={Path(name).name: value for name, value in digest_files(source.data).items()},
     )
 
 
