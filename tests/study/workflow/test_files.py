@@ -166,7 +166,8 @@ def test_a_log_that_cannot_be_written_ends_a_job_with_one_line(tmp_path, capsys)
     ],
 )
 def test_a_log_says_how_the_job_ended(tmp_path, death, last):
-    script = f"import os, signal\nfrom {logged.__module__} import logged\nwith logged('x.log'):\n    {death}"
+    imports = f"import os, signal\nfrom {logged.__module__} import logged"
+    script = f"{imports}\nwith logged('x.log'):\n    {death}"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, check=False
     )
