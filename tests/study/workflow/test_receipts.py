@@ -101,7 +101,8 @@ def test_each_difference_has_its_words(chain):
         ({"inputs": {chain[0]: now["inputs"][chain[0]]}}, f"made from another {chain[1]}"),
         ({"inputs": {**now["inputs"], "more": "0"}}, "made from another more"),
         ({"outputs": {"figures/x.png": "0"}}, "figures/x.png is not as it was written"),
-        ({"outputs": {"figures/x.png": None}}, "figures/x.png is not as it was written"),
+        ({"inputs": {**now["inputs"], chain[0]: None}}, f"made from {chain[0]}, which is gone"),
+        ({"outputs": {"figures/x.png": None}}, ""),
         ({"outputs": {"figures/y.png": "0"}}, "its receipt is of another job"),
     ):
         assert what_differs(receipt, **(now | changed)) == words

@@ -107,6 +107,8 @@ def what_differs(
     inputs, outputs
         Digests of its files as they are now.
     """
+    if not any(outputs.values()):
+        return ""  # nothing is there that could mislead
     if receipt is None:
         return "no receipt says what made it"
     if receipt["rule"] != expected["rule"] or {*receipt["outputs"]} != {*outputs}:
@@ -116,10 +118,14 @@ def what_differs(
     if receipt["code"] != expected["code"]:
         return "made by other code"
     for name in sorted({*inputs, *receipt["inputs"]}):
-        if name not in inputs or inputs[name] != receipt["inputs"].get(name):
+        if inputs.get(name, "") is None:
+            return f"made from {name}, which is gone"
+        if inputs.get(name) != receipt["inputs"].get(name):
             return f"made from another {name}"
-    changed = [name for name, digest in outputs.items() if digest != receipt["outputs"][name]]
-    return f"{changed[0]} is not as it was written" if changed else ""
+    for name, digest in outputs.items():
+        if digest != receipt["outputs"][name]:
+            return f"{name} is not as it was written"
+    return ""
 
 
 def find_makers() -> dict[tuple[str, str], Receipt]:
