@@ -1,7 +1,7 @@
 # make paper   set up .venv and run the whole workflow
 # make quick   after an edit: ruff, import contracts and the quick tests, in under two minutes
 # make test    set up .venv and run the whole test suite
-# make verify  run a small study in several ways and compare every number to the last bit
+# make verify  run a small study in several ways and compare every number
 # make readme  run the whole workflow and bring the README's verdicts, costs and pictures up to date
 # make lint    the linters that CI runs
 # make lock    renew requirements.lock and environment.yml, run the tests and note where they passed

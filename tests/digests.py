@@ -14,8 +14,8 @@ TIMED_METRICS = {"seconds_per_epoch"}
 TIMED_CLAIMS = {"heart-cost", "heart-one-hot-fastest", "heart-balance"}
 
 
-def digests(directory: str | Path) -> dict[str, str]:
-    """Return a digest of all rows of every parquet table below a directory, but for timings.
+def tables(directory: str | Path) -> dict[str, pa.Table]:
+    """Return all rows of every parquet table below a directory, but for timings.
 
     The parts that a table was computed in count as one table: its name has a star in place of
     their numbers.
@@ -29,9 +29,14 @@ def digests(directory: str | Path) -> dict[str, str]:
         shown = path.relative_to(directory).with_name(name).as_posix()
         parts.setdefault(shown, []).append((int(number or 0), path))
     return {
-        name: _digest(pa.concat_tables(_without_timings(path) for _, path in sorted(paths)))
+        name: pa.concat_tables(_without_timings(path) for _, path in sorted(paths))
         for name, paths in sorted(parts.items())
     }
+
+
+def digests(directory: str | Path) -> dict[str, str]:
+    """Return a digest of every table below a directory."""
+    return {name: _digest(table) for name, table in tables(directory).items()}
 
 
 def file_digests(directory: str | Path, *patterns: str) -> dict[str, str]:
