@@ -1,5 +1,6 @@
 """Tests of the table audit: against brute force, on rounding borders, and on bad tables."""
 
+import time
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 
@@ -420,3 +421,28 @@ def test_a_readable_file_may_have_a_mark_blank_lines_and_dashes(tmp_path):
     path = tmp_path / "good.csv"
     path.write_bytes(b"\xef\xbb\xbfmodel, Sensitivity ,F1 score,MCC,note\r\n\r\na,0.5,0.5,-,x\r\n")
     assert read_metrics_table(path) == ({"a": {"recall": "0.5", "f1": "0.5"}}, ("note",))
+
+
+def test_accuracies_alone_permit_millions_of_matrices_and_still_end():
+    rows = {"a": {"accuracy": "0.84"}, "b": {"accuracy": "0.81"}}
+    started = time.process_time()
+    cut = audit_table(rows, n=3000)
+    assert time.process_time() - started < 10
+    assert cut.n_unexplained == 0
+    assert not cut.complete
+    assert 0 < sum(len(m) for s in cut.solutions for m in s.matrices.values()) <= 100_000
+    more = audit_table(rows, n=100, max_matrices=10**6)
+    less = audit_table(rows, n=100, max_matrices=500)
+    assert more.complete
+    assert len(more.solutions) == 101
+    assert less.solutions == more.solutions[: len(less.solutions)]
+    assert 0 < len(less.solutions) < 101
+    with pytest.raises(AuditError, match="n = 3000 with 1500 positives alone has more than 9 matr"):
+        audit_table(rows, n=3000, positives=1500, max_matrices=9)
+
+
+def test_progress_counts_every_size_once():
+    told = []
+    audit_table({"a": {"accuracy": "0.84"}}, n_min=5, n_max=700, progress=told.append)
+    assert sum(told) == 696
+    assert len(told) > 1

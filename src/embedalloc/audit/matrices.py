@@ -5,7 +5,7 @@ made in integers. Arrays of candidates are narrowed count by count: first TP, th
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -97,17 +97,27 @@ def _bound_by_mcc(cell: Cell, n: Ints, tp: Ints, low: Ints, high: Ints) -> tuple
     return least.astype(np.int64), most.astype(np.int64)
 
 
-def find_matrices(
-    cells: Sequence[Cell], n: Ints, p_low: Ints, p_high: Ints, zero_ok: bool
-) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
-    """Yield (i, TP, FP, FN) of all matrices of size ``n[i]`` that explain all the cells.
+class _Bounds(NamedTuple):
+    """Test sets by number and TP, with the ends of what FP, FN and FP + FN can be."""
+
+    i: Ints
+    tp: Ints
+    fp_low: Ints
+    fp_high: Ints
+    fn_low: Ints
+    fn_high: Ints
+    sum_low: Ints
+    sum_high: Ints
+
+
+def _bound_counts(
+    by_metric: Mapping[str, Cell], n: Ints, p_low: Ints, p_high: Ints, zero_ok: bool
+) -> Iterator[_Bounds]:
+    """Yield the bounds that all metrics but MCC set; for each FN within, some FP fits.
 
     The positives lie in ``p_low[i] .. p_high[i]``. With TP fixed, precision bounds FP, recall
-    bounds FN, accuracy and F1 bound FP + FN; only MCC must be computed for each matrix.
+    bounds FN, accuracy and F1 bound FP + FN.
     """
-    by_metric = {cell.column: cell for cell in cells}
-    mcc = by_metric.get("mcc")
-    prune = mcc if mcc and not (zero_ok and mcc.low <= 0 <= mcc.high) else None
     wrong_low, wrong_high = np.zeros_like(n), n
     if accuracy := by_metric.get("accuracy"):
         wrong_low = np.maximum(-(n * (accuracy.high - accuracy.scale) // accuracy.scale), 0)
@@ -123,9 +133,22 @@ def find_matrices(
         fn_low = np.maximum(np.maximum(fn_low, p_low[i] - tp), sum_low - fp_high)
         fn_high = np.minimum(fn_high, sum_high - fp_low)
         alive = (sum_low <= sum_high) & (fp_low <= fp_high) & (fn_low <= fn_high)
-        i, tp, fp_low, fp_high, fn_low, fn_high, sum_low, sum_high = (
-            x[alive] for x in (i, tp, fp_low, fp_high, fn_low, fn_high, sum_low, sum_high)
-        )
+        bounds = _Bounds(i, tp, fp_low, fp_high, fn_low, fn_high, sum_low, sum_high)
+        yield _Bounds(*(each[alive] for each in bounds))
+
+
+def find_matrices(
+    cells: Sequence[Cell], n: Ints, p_low: Ints, p_high: Ints, zero_ok: bool
+) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+    """Yield (i, TP, FP, FN) of all matrices of size ``n[i]`` that explain all the cells.
+
+    The positives lie in ``p_low[i] .. p_high[i]``. Only MCC must be computed for each matrix.
+    """
+    by_metric = {cell.column: cell for cell in cells}
+    mcc = by_metric.get("mcc")
+    prune = mcc if mcc and not (zero_ok and mcc.low <= 0 <= mcc.high) else None
+    for bounds in _bound_counts(by_metric, n, p_low, p_high, zero_ok):
+        i, tp, fp_low, fp_high, fn_low, fn_high, sum_low, sum_high = bounds
         if prune:
             low, high = _bound_by_mcc(prune, n[i], tp, fp_low, fp_high)
             fn_low, fn_high = np.maximum(fn_low, low), np.minimum(fn_high, high)
@@ -155,8 +178,17 @@ def _mark_explained(
     p_low = wanted[at].argmax(axis=1)
     p_high = wanted.shape[1] - 1 - wanted[at, ::-1].argmax(axis=1)
     for kept in combinations(row, len(row) - dropped):
-        for i, tp, _, fn in find_matrices(kept, sizes[at], p_low, p_high, zero_ok):
-            found[at[i], tp + fn] = True
+        by_metric = {cell.column: cell for cell in kept}
+        if "mcc" in by_metric:
+            for i, tp, _, fn in find_matrices(kept, sizes[at], p_low, p_high, zero_ok):
+                found[at[i], tp + fn] = True
+            continue
+        # Without MCC every FN between its bounds will do: count where such ranges begin and end.
+        edges = np.zeros((len(at), wanted.shape[1] + 1), dtype=np.int32)
+        for each in _bound_counts(by_metric, sizes[at], p_low, p_high, zero_ok):
+            np.add.at(edges, (each.i, each.tp + each.fn_low), 1)
+            np.add.at(edges, (each.i, each.tp + each.fn_high + 1), -1)
+        found[at] |= np.cumsum(edges, axis=1)[:, :-1] > 0
     return found & wanted
 
 

@@ -12,7 +12,7 @@ import io
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -252,16 +252,20 @@ def _parse_row(row: str, cells: Mapping[str, object], percent: bool) -> tuple[Ce
 
 
 def _list_solution(
-    table: Mapping[str, Sequence[Cell]], found: Explanation, zero_ok: bool
-) -> Solution:
-    """List all best matrices of each row for one test set."""
+    table: Mapping[str, Sequence[Cell]], found: Explanation, zero_ok: bool, most: int
+) -> Solution | None:
+    """List all best matrices of each row for one test set; None where there are more than most."""
     n, p = np.array([found.n]), np.array([found.positives])
+    listed = 0
     matrices: dict[str, tuple[ConfusionMatrix, ...]] = {}
     missed: list[UnexplainedCell] = []
     for (name, row), dropped in zip(table.items(), found.dropped, strict=True):
         best: dict[ConfusionMatrix, Sequence[Cell]] = {}
         for kept in combinations(row, len(row) - dropped) if dropped < len(row) else ():
             for _, *counts in find_matrices(kept, n, p, p, zero_ok):
+                listed += len(counts[0])
+                if listed > most:
+                    return None
                 for tp, fp, fn in np.stack(counts, axis=1).tolist():
                     best[ConfusionMatrix(tp, fp, fn, found.n - tp - fp - fn)] = kept
         matrices[name] = tuple(sorted(best))
@@ -285,7 +289,9 @@ def audit_table(
     percent: bool = False,
     undefined_as_zero: bool = False,
     max_solutions: int = 1000,
+    max_matrices: int = 100_000,
     max_unexplained: int | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Audit:
     """Find the test sets and confusion matrices that best explain a table of printed metrics.
 
@@ -301,26 +307,31 @@ def audit_table(
         All values are printed in percent (83.7 for 0.837).
     undefined_as_zero : bool
         Count a metric with a zero denominator as 0, as some libraries print it.
-    max_solutions : int
-        Where to cut the list. The fewest unexplained cells hold for the whole range even then.
+    max_solutions, max_matrices : int
+        Where to cut the list of test sets: at so many, or where their matrices are so many in all
+        (accuracies alone permit millions). The fewest unexplained cells hold for the whole range
+        even then.
     max_unexplained : int, optional
         Give up, with no solution, where more cells than this stay unexplained. A table that fits
         nowhere (more than a cell per row) takes minutes without this limit, seconds with a low one.
+    progress : callable, optional
+        Told how many more sizes were searched, from time to time.
 
     Raises
     ------
     AuditError
-        If a cell or an option is not usable.
+        If a cell or an option is not usable, or if the matrices of the smallest test set alone are
+        more than ``max_matrices``.
     """
     n_min, n_max = (n_min, n_max) if n is None else (n, n)
     if not 1 <= n_min <= n_max <= LARGEST_N:
         raise AuditError(f"n from {n_min} to {n_max}: 1 <= n_min <= n_max <= {LARGEST_N} is needed")
     if positives is not None and not 0 <= positives <= n_max:
         raise AuditError(f"positives = {positives}: 0 to {n_max} is allowed")
-    if max_solutions < 1 or not rows or (max_unexplained or 0) < 0:
+    if min(max_solutions, max_matrices) < 1 or not rows or (max_unexplained or 0) < 0:
         raise AuditError(
-            "at least one row, max_solutions of at least 1, and max_unexplained of at "
-            "least 0 are needed"
+            "at least one row, max_solutions and max_matrices of at least 1, and max_unexplained "
+            "of at least 0 are needed"
         )
     table = {name: _parse_row(name, cells, percent) for name, cells in rows.items()}
     n_cells = sum(map(len, table.values()))
@@ -335,8 +346,22 @@ def audit_table(
         )
         if found:
             best, explanations = cost, (explanations if cost == best else []) + found
-    solutions = tuple(
-        _list_solution(table, each, undefined_as_zero) for each in explanations[:max_solutions]
-    )
+        if progress is not None:
+            progress(len(block))
+    solutions: list[Solution] = []
+    room = max_matrices
+    for each in explanations[:max_solutions]:
+        solution = _list_solution(table, each, undefined_as_zero, room)
+        if solution is None:
+            break
+        solutions.append(solution)
+        room -= sum(map(len, solution.matrices.values()))
+    if explanations and not solutions:
+        first = explanations[0]
+        raise AuditError(
+            f"n = {first.n} with {first.positives} positives alone has more than {max_matrices} "
+            "matrices: the table says too little; give more metrics, or raise max_matrices"
+        )
     fewest = best if explanations else best + 1
-    return Audit(solutions, fewest, n_cells, n_min, n_max, len(explanations) <= max_solutions)
+    complete = len(solutions) == len(explanations)
+    return Audit(tuple(solutions), fewest, n_cells, n_min, n_max, complete)

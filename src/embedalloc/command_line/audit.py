@@ -2,6 +2,9 @@
 
 import dataclasses
 import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,13 @@ from embedalloc.text import make_visible
 @click.option("--positives", type=int, help="Positives in the test set, where known.")
 @click.option("--n-min", type=int, help="Smallest test set tried.  [default: 1]")
 @click.option("--n-max", type=int, help="Largest test set tried.  [default: 2000]")
+@click.option(
+    "--max-matrices",
+    type=int,
+    default=100_000,
+    show_default=True,
+    help="Cut the list of test sets where their matrices are more than this.",
+)
 @click.option("--percent", is_flag=True, help="Values are in percent (83.7 for 0.837).")
 @click.option("--json", "as_json", is_flag=True, help="Print every solution as JSON.")
 def audit(
@@ -27,6 +37,7 @@ def audit(
     positives: int | None,
     n_min: int | None,
     n_max: int | None,
+    max_matrices: int,
     percent: bool,
     as_json: bool,
 ) -> None:
@@ -41,22 +52,36 @@ def audit(
     """
     if n is not None and (n_min is not None or n_max is not None):
         raise InputError("--n names one size: give no --n-min or --n-max beside it")
+    n_min, n_max = (1 if n_min is None else n_min), (2000 if n_max is None else n_max)
     try:
         printed = read_metrics_table(table)
-        result = audit_table(
-            printed.rows,
-            n_min=1 if n_min is None else n_min,
-            n_max=2000 if n_max is None else n_max,
-            n=n,
-            positives=positives,
-            percent=percent,
-            max_unexplained=len(printed.rows) if n is None else None,
-        )
+        with _show_progress(1 if n is not None else n_max - n_min + 1) as progress:
+            result = audit_table(
+                printed.rows,
+                n_min=n_min,
+                n_max=n_max,
+                n=n,
+                positives=positives,
+                percent=percent,
+                max_matrices=max_matrices,
+                max_unexplained=len(printed.rows) if n is None else None,
+                progress=progress,
+            )
     except AuditError as error:
         raise InputError(str(error)) from None
     except OSError as error:
         raise InputError(f"{table}: {error.strerror or error}") from None
     click.echo(_write_json(result, printed) if as_json else _write_text(result, printed))
+
+
+@contextmanager
+def _show_progress(sizes: int) -> Iterator[Callable[[int], None] | None]:
+    """Show a bar of the sizes searched, on a terminal only; it goes before the result comes."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=sizes, label="test sets", file=sys.stderr) as bar:
+        yield bar.update
 
 
 def _write_text(result: Audit, printed: MetricsTable) -> str:
