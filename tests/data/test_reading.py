@@ -5,6 +5,7 @@ import json
 import sys
 import zipfile
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
@@ -162,9 +163,39 @@ def test_a_name_that_promises_something_else(tmp_path, name, message):
         read(tmp_path / name, "a,b\n1,2\n")
 
 
+def test_damaged_offsets_in_feather_do_not_end_the_process(tmp_path):
+    pyarrow.feather.write_feather(
+        pa.table({"a": ["one", "two", "three"]}), tmp_path / "t.feather", compression="uncompressed"
+    )
+    content = (tmp_path / "t.feather").read_bytes()
+    ends = np.array([0, 3, 6, 11], np.int32).tobytes()
+    assert content.count(ends) == 1
+    damaged = content.replace(ends, np.array([0, 3, 2**30, 11], np.int32).tobytes())
+    with pytest.raises(DataError, match="not a feather file, or damaged"):
+        read(tmp_path / "t.feather", damaged)
+
+
 def test_nonsense_in_json_lines(tmp_path):
     with pytest.raises(DataError, match="not a JSON lines file, or damaged"):
         read(tmp_path / "t.jsonl", '{"a": 1}\n{"a": \n')
+
+
+def test_an_excel_file_keeps_its_types(tmp_path):
+    pytest.importorskip("openpyxl", reason="the extra that Excel files need is not installed")
+    frame = pd.DataFrame(
+        {
+            "code": ["007", "7"] * 5,
+            "mixed": ["A1", 7] * 5,
+            "x": [1.5, 2.0, None, 4.0, 5.0] * 2,
+            "day": pd.date_range("2020-01-01", periods=10),
+        }
+    )
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    found, _ = read_file(tmp_path / "t.xlsx")
+    assert found["code"].tolist() == frame["code"].tolist()
+    assert found["mixed"].tolist() == ["A1", "7"] * 5
+    pd.testing.assert_series_equal(found["x"], frame["x"])
+    assert (found["day"] == frame["day"]).all()
 
 
 def test_excel_needs_a_package_that_is_named(tmp_path, monkeypatch):

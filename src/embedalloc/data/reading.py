@@ -60,10 +60,11 @@ def read_table(
             table = _read_workbook(content)
         else:
             table = _READERS[kind](pa.BufferReader(content))
+            table.validate(full=True)  # or damaged offsets end the whole process
         names = name_columns([_name_index(each).strip() for each in table.column_names])
         table = pa.Table.from_arrays([_simplify(each, missing) for each in table.columns], names)
         frame = table.to_pandas(ignore_metadata=True)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"not a {kind} file, or damaged ({error})") from None
     if not len(frame):
         raise DataError("no rows")
@@ -113,10 +114,16 @@ def _read_workbook(content: bytes) -> pa.Table:
         raise DataError(f"not an Excel file, or damaged ({error})") from None
     if not len(sheet):
         raise DataError("the file is empty")
-    header, rows = sheet.iloc[0], sheet.iloc[1:]
-    names = name_columns(["" if pd.isna(name) else str(name).strip() for name in header])
-    columns = rows.set_axis(names, axis="columns").infer_objects()
-    return pa.Table.from_pandas(columns, preserve_index=False)
+    names = name_columns(["" if pd.isna(name) else str(name).strip() for name in sheet.iloc[0]])
+    columns = [_make_uniform(sheet[column].iloc[1:]) for column in sheet]
+    return pa.Table.from_arrays([pa.array(each, from_pandas=True) for each in columns], names)
+
+
+def _make_uniform(cells: pd.Series) -> pd.Series:
+    """Return cells of one type, as text where Excel holds text beside numbers."""
+    if pd.api.types.infer_dtype(cells, skipna=True) in ("mixed", "mixed-integer"):
+        return cells.map(str, na_action="ignore").astype("str")
+    return cells.infer_objects()
 
 
 def _name_index(name: str) -> str:
