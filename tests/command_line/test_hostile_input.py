@@ -269,6 +269,7 @@ def test_any_name_can_be_drawn(tmp_path, name):
     assert done.exit_code == 0, done.output
     assert "equal: " in done.stdout
     assert (tmp_path / "plan.pdf").stat().st_size > 1000
+    assert ("are not in the font" in done.stderr) == (name == "大")
 
 
 def test_a_figure_that_fails_costs_neither_plan_nor_an_older_figure(tmp_path, monkeypatch):

@@ -169,8 +169,8 @@ target y: a number
   name    identifier  390 different values in 390 rows
   same    ignored     one value only
   town    table       2 levels; NA is a level
-Say --categorical, --numeric or --ignore NAME, if a guess is wrong; --missing
-NA, if NA is no level.
+If a guess is wrong: --categorical NAME, --numeric NAME or --ignore NAME.
+If NA means that a value is missing: --missing NA
 
 """
     assert done.stderr == expected

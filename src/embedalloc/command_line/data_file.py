@@ -1,5 +1,6 @@
 """A user's file as a table to choose dimensions for: roles shown, every mistake in one line."""
 
+import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from embedalloc.data.numerals import NO_NUMBER, read_numbers
 from embedalloc.data.reading import read_table
 from embedalloc.data.roles import Role, Roles, find_roles
 from embedalloc.data.table import DataError, PredictionTask, check_row_count, find_task
-from embedalloc.text import COLUMNS, cut_name, make_visible, paragraph, text_table
+from embedalloc.text import COLUMNS, cut_name, make_visible, text_table
 
 #: Of more columns than this only the first are listed.
 MOST_COLUMNS = 60
@@ -195,11 +196,10 @@ def _list_roles(
         yield textwrap.fill(line, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
     if len(rows) > MOST_COLUMNS:
         yield f"  and {len(rows) - MOST_COLUMNS} more columns"
-    hints = [f"--missing {word}, if {word} is no level" for word in doubtful]
     if any(role.guessed for role in every):
-        hints.insert(0, "--categorical, --numeric or --ignore NAME, if a guess is wrong")
-    if hints:
-        yield paragraph(f"Say {'; '.join(hints)}.")
+        yield "If a guess is wrong: --categorical NAME, --numeric NAME or --ignore NAME."
+    for word in doubtful:
+        yield f"If {word} means that a value is missing: --missing {shlex.quote(word)}"
 
 
 def _find_doubtful_levels(column: pd.Series) -> list[str]:

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,7 +98,10 @@ def _draw(report: "Report", plot: Path) -> None:
     from embedalloc.data.figure import draw_report
 
     try:
-        with tempfile.TemporaryDirectory(dir=plot.parent, prefix=".plot") as folder:
+        with (
+            tempfile.TemporaryDirectory(dir=plot.parent, prefix=".plot") as folder,
+            warnings.catch_warnings(record=True) as caught,
+        ):
             draw_report(report, Path(folder) / plot.name)
             os.replace(Path(folder) / plot.name, plot)
     except (OSError, ValueError, RuntimeError) as error:
@@ -105,6 +109,8 @@ def _draw(report: "Report", plot: Path) -> None:
         raise InputError(
             f"--plot: {plot}: {reason or error}; there is no figure, but the plan is complete"
         ) from None
+    if any("missing from font" in str(each.message) for each in caught):
+        click.echo("--plot: some signs of the names are not in the font; see the boxes", err=True)
 
 
 @contextmanager
