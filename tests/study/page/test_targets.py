@@ -1,9 +1,12 @@
 """What a target costs, from timings whose answer is known."""
 
+from pathlib import Path
+
 import pytest
 
 from embedalloc.study.page.targets import Cost, describe_targets, measure
 from embedalloc.study.workflow.document import as_markdown
+from embedalloc.study.workflow.tables import TableError
 
 
 def put(folder, rule, seconds, memory, *sizes):
@@ -34,6 +37,17 @@ def test_the_longest_job_cannot_be_shared(tmp_path):
 
 def test_only_jobs_that_run_alone(tmp_path):
     assert measure(put(tmp_path, "measure_benchmark/x", 60, 70)).minutes == 1.0
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff\xfe\x00", b"s\n1\n", b"s\tmax_rss\tcpu_time\nx\t1\t1"]
+)
+def test_a_damaged_timing_is_named_with_the_way_out(tmp_path, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    (timing,) = put(Path(), "plot_a", 30, 1)
+    Path(timing).write_bytes(content)
+    with pytest.raises(TableError, match=rf"^{timing}: no timing of a job; .* --force {timing}$"):
+        measure({timing: []})
 
 
 def test_the_table_reads_well():

@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from embedalloc.study.workflow.receipts import Receipt
-from embedalloc.study.workflow.tables import digest_of
+from embedalloc.study.workflow.receipts import Receipt, way_out
+from embedalloc.study.workflow.tables import TableError, digest_of
 
 
 def describe_run(
@@ -52,7 +52,10 @@ def read_jobs(paths: Iterable[str | Path]) -> pd.DataFrame:
     frames = []
     for path in map(Path, paths):
         parts = path.with_suffix("").parts
-        frame = pd.read_csv(path, sep="\t", na_values="-")[list(names)]
+        try:
+            frame = pd.read_csv(path, sep="\t", na_values="-")[list(names)].astype(float)
+        except (OSError, ValueError, LookupError):
+            raise TableError(f"{path}: no timing of a job{way_out(str(path))}") from None
         frames.append(frame.fillna(0.0).assign(rule=parts[parts.index("timings") + 1]))
     return pd.concat(frames, ignore_index=True).rename(columns=names)
 
