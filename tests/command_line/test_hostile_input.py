@@ -202,6 +202,16 @@ def test_a_pandas_index_is_a_column_of_its_parquet_file(tmp_path):
     assert list(plan_of(tmp_path / "data.parquet")["dimensions"]) == ["town", "shop"]
 
 
+def test_a_target_of_lists_or_dates_is_refused(tmp_path):
+    path = tmp_path / "data.parquet"
+    for values, message in (
+        ([[1], [2]] * 15, "'y' holds lists or records"),
+        (pd.date_range("2020-01-01", periods=30), "target 'y' holds dates"),
+    ):
+        pq.write_table(pa.table({"a": list("pqr") * 10, "y": pa.array(values)}), path)
+        expect_one_line(run("plan", path, *QUICK), message)
+
+
 @pytest.mark.parametrize("option", ["--numeric", "--categorical", "--ignore"])
 def test_the_target_has_no_other_role(tmp_path, option):
     done = run("plan", write(tmp_path / "data.csv"), *QUICK, option, "y")

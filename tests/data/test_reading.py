@@ -156,6 +156,7 @@ def test_types_of_other_programs(tmp_path):
         ("t.csv.gz", "not a gzip file, though its name ends in .gz"),
         ("t.xlsx", "not a Excel file"),
         ("t.jsonl", "not a JSON lines file"),
+        ("t.json", "not a JSON lines file"),
     ],
 )
 def test_a_name_that_promises_something_else(tmp_path, name, message):

@@ -189,6 +189,13 @@ def test_what_is_not_all_dates_stays_text(texts):
     assert find_dates(pd.Series(texts, dtype="str")) is None
 
 
+def test_dates_beyond_the_years_of_the_calendar():
+    seconds = np.array([-10_000_000_000_000, 10_000_000_000_000], "datetime64[s]").repeat(50)
+    found = roles_of(pd.DataFrame({"d": seconds}))["d"]
+    assert (found.taken_as, found.why[:6]) == ("date", "month,")
+    assert "days since -314918-" in found.why
+
+
 def test_the_parts_of_a_date_by_hand():
     """2020-02-29 was a Saturday; hours count only where they differ."""
     column = pd.Series(pd.to_datetime(["2020-02-29 06:00", "2020-03-01 18:00"]))

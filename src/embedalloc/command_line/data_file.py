@@ -17,7 +17,7 @@ from embedalloc.data.codes import columns_of_target
 from embedalloc.data.dates import find_dates
 from embedalloc.data.numerals import NO_NUMBER, read_numbers
 from embedalloc.data.reading import read_table
-from embedalloc.data.roles import Role, Roles, find_roles
+from embedalloc.data.roles import Role, Roles, find_roles, refuse_nested
 from embedalloc.data.table import DataError, PredictionTask, check_row_count, find_task
 from embedalloc.text import COLUMNS, cut_name, make_visible, text_table
 
@@ -120,6 +120,9 @@ def _check_target(column: pd.Series, original: pd.Series) -> NDArray[Any]:
     name = str(original.name)
     if not len(column):
         raise DataError(f"target {name!r} is missing in every row")
+    refuse_nested(column, name)
+    if find_dates(column) is not None:
+        raise DataError(f"target {name!r} holds dates, which are neither numbers nor classes")
     if column.nunique() < 2:
         raise DataError(
             f"target {name!r} is {str(original.iloc[0])!r} in all {len(column):,} rows; there is "

@@ -92,7 +92,7 @@ def _find_kind(content: bytes, name: str) -> str:
 _ENDINGS = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".feather", ".arrow"), "feather"),
-    **dict.fromkeys((".jsonl", ".ndjson"), "JSON lines"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON lines"),
     **dict.fromkeys((".xlsx", ".xlsm", ".xls"), "Excel"),
 }
 _READERS = {

@@ -123,12 +123,12 @@ def find_roles(
         if name in ignore:
             roles.append(Role(name, "ignored", "named by you"))
         elif name in categorical:
-            _refuse_nested(column, name)
+            refuse_nested(column, name)
             roles.append(Role(name, "table", f"{column.nunique():,} levels, named by you"))
         elif name in numeric or not guess:
             roles.append(_name_number(column, name, "named by you" if name in numeric else ""))
         else:
-            _refuse_nested(column, name)
+            refuse_nested(column, name)
             roles.append(_guess_role(column, name, target))
     return Roles(tuple(roles))
 
@@ -181,7 +181,8 @@ def _name_number(column: pd.Series, name: str, why: str) -> Role:
 
 
 def _describe_date(date: DateColumn) -> str:
-    words = {"days": f"days since {date.first:%Y-%m-%d}"}
+    first = date.first  # may lie outside the years that `strftime` knows
+    words = {"days": f"days since {first.year}-{first.month:02}-{first.day:02}"}
     parts = ", ".join(words.get(part, part) for part in date.parts)
     if not date.ambiguous:
         return parts
@@ -189,7 +190,8 @@ def _describe_date(date: DateColumn) -> str:
     return f"{parts}; read as {layout}year, but day and month could be swapped"
 
 
-def _refuse_nested(column: pd.Series, name: str) -> None:
+def refuse_nested(column: pd.Series, name: str) -> None:
+    """Refuse a column whose cells are tables of their own."""
     if column.dtype == object and any(
         isinstance(value, (list, dict, set, tuple, np.ndarray)) for value in column.dropna()
     ):
