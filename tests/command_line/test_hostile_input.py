@@ -147,6 +147,25 @@ def test_too_few_rows(tmp_path, command, rows):
     )
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        GOOD.replace("39.5,1", "39.5,2"),
+        GOOD.replace(",1\n", ",0\n").replace("39.5,0", "39.5,1"),
+        "\n".join(GOOD.splitlines()[:11]),
+    ],
+)
+def test_rare_classes_and_few_rows_are_planned_for(tmp_path, content):
+    path = write(tmp_path / "data.csv", content)
+    done = run("plan", path, "--target", "y", "--budget", 60)
+    assert done.exit_code == 0, done.output
+    assert "nan" not in done.stdout
+    words = ("--target", "y", "--budget", 60, "--splits", 1, "--rules", "screened")
+    done = run("compare", path, *words)
+    assert done.exit_code == 0, done.output
+    assert "nan" not in done.stdout
+
+
 @pytest.mark.parametrize("value", ["1e308", "-1.7e308", "1e200", "1e-300", "5e-324"])
 def test_numbers_at_the_ends_of_floating_point(tmp_path, value):
     """What is large or small in one unit is ordinary in another."""

@@ -160,7 +160,7 @@ class Comparison:
 
 def _write_interval(interval: tuple[float, float], base: float) -> str:
     low, high = (100 * each / base for each in interval)
-    return f"{low:+.2f} to {high:+.2f}"
+    return "" if math.isnan(low) else f"{low:+.2f} to {high:+.2f}"  # of one split there is none
 
 
 def paired_difference(differences: Floats, test_ratio: float) -> Difference:

@@ -37,12 +37,17 @@ def measure_references(case: DataCase) -> dict[str, Floats]:
         for rows in (known, new)
     )
     regression = known.task.kind == "regression"
+    counts = np.unique(known.target, return_counts=True)[1]
+    if not regression and len(counts) < 2:
+        return {}  # the other classes are so rare that no training row has one
+    # Early stopping holds out a tenth of the rows, with every class in both parts.
+    early = regression or bool(counts.min() >= 2 and len(known) >= 10 * len(counts))
     linear = Ridge() if regression else LogisticRegression(max_iter=200)
     boosting = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
     models = {
         "effects only": (linear, inputs),
         "one-hot ridge": (linear, levels),
-        "gradient boosting": (boosting(early_stopping=True, random_state=0), inputs),
+        "gradient boosting": (boosting(early_stopping=early, random_state=0), inputs),
     }
     # On a busy machine the threads of gradient boosting wait for each other for minutes.
     with threadpool_limits(1):
