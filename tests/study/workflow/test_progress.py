@@ -120,7 +120,7 @@ def test_a_group_that_failed_names_each_job_once(log, tmp_path):
     )
     assert lines[1] == "FAILED: train"
     assert lines.count("    error: no memory") == 1
-    assert lines[-2] == "    (cannot be read: No such file or directory)"
+    assert lines[-2] == "    (the job ended before its work began; see above)"
 
 
 def test_a_dry_run_shows_the_table_of_jobs_once():

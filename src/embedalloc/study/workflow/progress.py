@@ -4,6 +4,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -163,8 +164,7 @@ class Progress(logging.Handler):
 
 def quote(log: Path) -> list[str]:
     """Return the name of a log and its content, indented."""
-    try:
-        content = log.read_text("utf-8", errors="replace").splitlines() or ["(empty)"]
-    except OSError as error:
-        content = [f"(cannot be read: {error.strerror})"]
+    content = ["(the job ended before its work began; see above)"]
+    with suppress(OSError):
+        content = log.read_text("utf-8", errors="replace").splitlines() or content
     return [f"  log {log}:", *(f"    {line}" for line in content)]
