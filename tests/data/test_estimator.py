@@ -159,6 +159,21 @@ def test_categorical_columns_by_type_name_and_position():
         fields(["text"])
 
 
+def test_a_user_names_numbers_and_what_is_left_out():
+    rng = np.random.default_rng(0)
+    X = rng.integers(4, size=(40, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    y = rng.normal(size=40)
+    for data, numeric, ignore in ((frame, ["b"], ["c"]), (X, [1], [-1])):
+        fit = quick(rule="equal", numeric=numeric, ignore=ignore).fit(data, y)
+        assert [role.taken_as for role in fit.roles_.columns] == ["table", "number", "ignored"]
+        assert len(fit.dimensions_) == len(fit.encoder_.numeric) == 1
+    with pytest.raises(DataError, match="ignore: 'd' is not a column"):
+        quick(ignore=["d"]).fit(frame, y)
+    with pytest.raises(DataError, match="column 'b' is named twice, with different roles"):
+        quick(columns=["a", "b"], numeric=["b"]).fit(frame, y)
+
+
 def test_dates_become_parts_and_identifiers_are_left_out():
     rng = np.random.default_rng(0)
     days = pd.Series(pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(700, size=200), "D"))

@@ -74,6 +74,8 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Categorical columns by name or position; all others are then numbers or dates. By default
         those of a data frame that `embedalloc.data.roles` finds (text, few whole numbers, codes),
         and all columns of an array, which has one type for everything.
+    numeric, ignore
+        Columns, by name or position, that are numbers whatever they look like, or left out.
     fixed
         Dimensions that are settled, by field; 0 leaves a field without embedding.
     minimum, maximum
@@ -153,6 +155,8 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rule: str = "screened",
         *,
         columns: Sequence[str | int] | None = None,
+        numeric: Sequence[str | int] = (),
+        ignore: Sequence[str | int] = (),
         fixed: Mapping[str, int] | None = None,
         minimum: int | Mapping[str, int] = 1,
         maximum: int | Mapping[str, int] | None = None,
@@ -170,6 +174,8 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.budget = budget
         self.rule = rule
         self.columns = columns
+        self.numeric = numeric
+        self.ignore = ignore
         self.fixed = fixed
         self.minimum = minimum
         self.maximum = maximum
@@ -309,15 +315,27 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         frame = self._frame(X, reset=True)
         target = _check_target(y)
         check_consistent_length(frame, target)
-        columns = self.columns
-        if columns is None and not hasattr(X, "columns"):
-            columns = range(frame.shape[1])  # an array has one type for everything
+        numeric, ignore, named = (
+            [_find_column(frame, each, option) for each in getattr(self, option) or ()]
+            for option in ("numeric", "ignore", "columns")
+        )
+        both = {*named} & {*numeric, *ignore} or {*numeric} & {*ignore}
+        if both:
+            raise DataError(f"column {min(both)!r} is named twice, with different roles")
+        guess = self.columns is None
+        if guess and not hasattr(X, "columns"):  # an array has one type for everything
+            named, guess = (
+                [name for name in frame.columns if name not in {*numeric, *ignore}],
+                False,
+            )
         task = find_task(target, self.task)
         self.roles_ = find_roles(
             frame,
             columns_of_target(task.encode(target), task),
-            categorical=[_find_column(frame, each) for each in columns or ()],
-            guess=columns is None,
+            categorical=named,
+            numeric=numeric,
+            ignore=ignore,
+            guess=guess,
         )
         if not self.roles_.tables:
             raise DataError("no column is categorical (text, few whole numbers, codes); name some")
@@ -376,14 +394,14 @@ def _count_trainings(progress: Callable[[int, int], None] | None) -> Callable[[i
     return tell
 
 
-def _find_column(frame: pd.DataFrame, wanted: str | int) -> str:
+def _find_column(frame: pd.DataFrame, wanted: str | int, option: str) -> str:
     """Return a column's name from its name or its position."""
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if not -frame.shape[1] <= wanted < frame.shape[1]:
-            raise DataError(f"columns: there is no column {wanted} among {frame.shape[1]}")
+            raise DataError(f"{option}: there is no column {wanted} among {frame.shape[1]}")
         return str(frame.columns[wanted])
     if wanted not in frame.columns:
-        raise DataError(f"columns: {wanted!r} is not a column")
+        raise DataError(f"{option}: {wanted!r} is not a column")
     return str(wanted)
 
 
