@@ -150,6 +150,13 @@ def test_solve_with_coefficients_in_bytes():
     ).stdout.replace("64000 B", "64000")
 
 
+def test_a_budget_may_be_memory():
+    words = ("--dtype", "float16", "--json")
+    for size in ("64 kB", "1.5 MiB"):
+        found = solve(*TWO, "--budget", size, *words)
+        assert found.stdout == solve(*TWO, "--bytes", size, *words).stdout != ""
+
+
 def test_solve_as_json_can_be_read_back():
     done = solve(*TWO, "--budget", 20_000, "--rule", "popularity", "--frequency", "user=2")
     assert done.stderr == "Error: frequencies: no value for 'item' (1 missing)\n"
@@ -180,11 +187,11 @@ def test_solve_exports_and_nothing_else():
         ((*TWO,), "give either --budget (parameters) or --bytes (memory)"),
         ((*TWO, "--budget", 9, "--bytes", 9), "give either --budget (parameters) or --bytes"),
         ((*TWO, "--budget", 9), "budget 9 is below 2625, the cost of the smallest permitted"),
-        ((*TWO, "--budget", "64 MB"), "--budget 64 MB: it counts parameters; for memory use"),
-        ((*TWO, "--budget", "much"), "--budget much: it counts parameters"),
+        ((*TWO, "--budget", "64 XB"), "--budget: 'XB' in '64 XB' is not a unit"),
+        ((*TWO, "--budget", "much"), "--budget: 'much' is neither a number of parameters"),
         ((*TWO, "--bytes", "64 XB"), "'XB' in '64 XB' is not a unit; there are B, kB, MB"),
         ((*TWO, "--bytes", ""), "budget: ' B' is neither a number of parameters"),
-        ((*TWO, "--budget", 9_000, "--dtype", "float16"), "matter for --bytes only"),
+        ((*TWO, "--budget", 9_000, "--dtype", "float16"), "matter for memory only"),
         ((*TWO, "--bytes", "1 MB", "--dtype", "int8"), "dtype: 'int8' is not one of float16"),
         ((*TWO, *TWO, "--budget", 9_000), "--cardinality: 'user' is named twice"),
         (("--cardinality", "user", "--budget", 9), "--cardinality user: write it as NAME=NUMBER"),

@@ -5,12 +5,14 @@ import re
 import subprocess
 import sys
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+from embedalloc import EmbeddingAllocator
 from embedalloc.command_line import main
 from embedalloc.data.comparison import compare_rules, paired_difference
 from tests.oracles.simulated_tables import make_table
@@ -85,6 +87,26 @@ def test_numbers_as_categories_and_columns_left_out(sales):
     assert json.loads(again.stdout) == found  # a column that is left out need not be numbers
 
 
+def test_every_option_of_the_estimator_is_one_of_the_command():
+    """But for those that a file, a bar or another name stands for."""
+    options = {each.name for each in main.get_command(click.Context(main), "plan").params}
+    renamed = {"columns": "categorical", "random_state": "seed"}
+    wanted = {renamed.get(name, name) for name in EmbeddingAllocator().get_params()} - {"progress"}
+    assert wanted <= options
+
+
+def test_limits_of_all_fields_and_of_one(sales):
+    words = ("plan", sales, "--target", "bought", "--budget", "4 kB", "--rule", "equal", "--json")
+    words = (*words, "--maximum", 3, "--maximum", "signal1=5", "--epochs", 2, "--max-rows", 100)
+    found = json.loads(run(*words).stdout)
+    assert (found["budget"], found["rows_used"]) == (1000, 100)
+    assert found["dimensions"] == {"signal0": 3, "signal1": 5, "noise0": 3}
+    found = json.loads(run(*words, "--minimum", "noise0=2", "--fixed", "signal0=1").stdout)
+    assert found["dimensions"] == {"signal0": 1, "signal1": 5, "noise0": 3}
+    done = run(*words, "--minimum", "shop=2")
+    assert "minimum: 'shop' is not a categorical column" in done.stderr
+
+
 GOOD = "a,x,y\n" + "".join(f"{'pqr'[k % 3]},{k},{k % 2}\n" for k in range(30))
 TWICE = "a,y\n" + "".join(f"{'pqr'[k % 3]},{'pq'[k % 2]}\n" for k in range(30))
 NAMES = "".join(f"n{k},{k % 2}\n" for k in range(30))
@@ -106,7 +128,7 @@ NAMES = "".join(f"n{k},{k % 2}\n" for k in range(30))
         (re.sub(",[01]\n", ",\n", GOOD), (), "target 'y' is missing in every row"),
         (GOOD, ("--ignore", "a"), "no categorical column; name columns of codes with"),
         (GOOD, ("--fixed", "a=2", "--budget", "3"), "budget 3 is below 8, the cost of"),
-        (GOOD, ("--budget", "many"), "--budget many: it counts parameters"),
+        (GOOD, ("--budget", "many"), "--budget: 'many' is neither a number of parameters"),
         (GOOD, ("--bytes", "64 XB"), "'XB' in '64 XB' is not a unit"),
         (GOOD, ("--numeric", "a"), "column 'a' holds 'p' in row 1, which is not a number"),
         (GOOD, ("--fixed", "a=two"), "--fixed: 'a=two' is not NAME=DIM"),

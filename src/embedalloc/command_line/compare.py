@@ -60,7 +60,7 @@ def compare(
             names,
             splits=splits,
             done=lambda: bar.update(1),
-            fixed=table.fixed,
+            **table.limits,
             **words,
         )
     click.echo(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else str(found))

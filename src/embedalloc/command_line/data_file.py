@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
+from embedalloc.command_line.options import read_limits
 from embedalloc.data.codes import columns_of_target
 from embedalloc.data.dates import find_dates
 from embedalloc.data.numerals import NO_NUMBER, read_numbers
@@ -26,12 +27,12 @@ MOST_COLUMNS = 60
 
 
 class DataFile(NamedTuple):
-    """A table to choose dimensions for: what to predict from, and settled dimensions by field."""
+    """A table to choose dimensions for: what to predict from, and which ones are permitted."""
 
     frame: pd.DataFrame
     target: NDArray[Any]
     categorical: list[str]
-    fixed: dict[str, int]
+    limits: dict[str, Any]
 
 
 def read_data_file(
@@ -43,6 +44,8 @@ def read_data_file(
     numeric: Sequence[str] = (),
     ignore: Sequence[str] = (),
     fixed: Sequence[str] = (),
+    minimum: Sequence[str] = (),
+    maximum: Sequence[str] = (),
     task: str = "auto",
     separator: str | None = None,
     encoding: str | None = None,
@@ -58,8 +61,8 @@ def read_data_file(
         The column to predict; rows without it are left out.
     categorical, numeric, ignore
         Columns whose roles the user names.
-    fixed
-        Settled dimensions, as NAME=DIM.
+    fixed, minimum, maximum
+        Settled dimensions and permitted ones, as NAME=DIM, or DIM for all fields.
     task
         As in `embedalloc.data.table.find_task`.
     """
@@ -96,7 +99,12 @@ def read_data_file(
     click.echo("\n".join([f"{make_visible(str(path))}: {len(frame):,} rows", *lines, ""]), err=True)
     if not roles.tables:
         raise DataError("no categorical column; name columns of codes with --categorical")
-    return DataFile(roles.prepare(used), values, roles.tables, _parse_fixed(fixed, roles.tables))
+    limits = {
+        "fixed": _parse_fixed(fixed, roles.tables),
+        "minimum": read_limits(minimum, roles.tables, "--minimum", otherwise=1),
+        "maximum": read_limits(maximum, roles.tables, "--maximum", otherwise=None),
+    }
+    return DataFile(roles.prepare(used), values, roles.tables, limits)
 
 
 def _check_names(frame: pd.DataFrame, target: str, named: Mapping[str, Sequence[str]]) -> None:

@@ -8,6 +8,7 @@ import click
 
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import (
+    NUMBER_OR_PAIR,
     Command,
     Option,
     add_options,
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 DEFAULT_BUDGET = "4096"
 #: Options that say how the file is read and what its columns are.
 FILE_OPTIONS = (
-    *("target", "categorical", "numeric", "ignore", "fixed", "task"),
-    *("separator", "encoding", "missing"),
+    *("target", "categorical", "numeric", "ignore", "task"),
+    *("fixed", "minimum", "maximum", "separator", "encoding", "missing"),
 )
 
 
@@ -53,6 +54,12 @@ def data_options(command: Command) -> Command:
         repeatable(
             "--fixed", metavar="NAME=DIM", help="Settled dimension of a field; may be repeated."
         ),
+        repeatable(
+            "--minimum", metavar=NUMBER_OR_PAIR, help="Smallest dimension, of all or of one field."
+        ),
+        repeatable(
+            "--maximum", metavar=NUMBER_OR_PAIR, help="Largest dimension; else N - 1 of N levels."
+        ),
         click.option(
             "--drop-allowed/--keep-all",
             default=True,
@@ -66,6 +73,17 @@ def data_options(command: Command) -> Command:
             type=click.IntRange(1),
             default=1,
             help="Pool levels with fewer rows into one.",
+        ),
+        click.option(
+            "--pool-allowed/--keep-levels",
+            default=True,
+            help="Whether a rule may pool rare levels.  [default: allowed]",
+        ),
+        click.option(
+            "--epochs",
+            type=click.IntRange(1),
+            default=40,
+            help="Most passes over the rows per training.  [default: 40]",
         ),
         click.option(
             "--task",

@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 @click.command()
 @data_options
 @click.option("--rule", default="screened", help="See `embedalloc rules`.  [default: screened]")
+@click.option(
+    "--max-rows",
+    type=click.IntRange(20),
+    default=200_000,
+    help="Train on a sample of at most so many rows.  [default: 200000]",
+)
+@click.option(
+    "--pilots",
+    type=click.IntRange(1),
+    default=2,
+    help="Pilots that the spectral rules average over.  [default: 2]",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 @click.option(
     "--export",
@@ -40,7 +52,7 @@ def plan(
     as_json: bool,
     export: str | None,
     plot: Path | None,
-    **limits: Any,
+    **words: Any,
 ) -> None:
     """Choose an embedding dimension for every categorical field of DATA.
 
@@ -63,10 +75,10 @@ def plan(
             budget,
             rule,
             columns=table.categorical,
-            fixed=table.fixed,
             random_state=seed,
             progress=progress,
-            **limits,
+            **table.limits,
+            **words,
         ).fit(table.frame, table.target)
     if export is not None:
         click.echo(export_text(allocator.allocation_, export))

@@ -2,7 +2,6 @@
 
 import json
 import math
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -11,9 +10,14 @@ import click
 from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import (
+    NUMBER_OR_PAIR,
+    PAIR,
     budget_options,
     complete_words,
     count_parameters,
+    read_limits,
+    read_number,
+    read_pairs,
     refuse_two_outputs,
 )
 from embedalloc.exporters import EXPORTERS, export_text, to_json
@@ -23,9 +27,8 @@ from embedalloc.result import Allocation
 from embedalloc.rules import RULES, find_rule
 from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
 
-_PAIR = "NAME=NUMBER"
-_pairs = partial(click.option, multiple=True, metavar=_PAIR)
-_numbers_or_pairs = partial(click.option, multiple=True, metavar="[NAME=]NUMBER")
+_pairs = partial(click.option, multiple=True, metavar=PAIR)
+_numbers_or_pairs = partial(click.option, multiple=True, metavar=NUMBER_OR_PAIR)
 
 _EXAMPLES = """\b
 Examples:
@@ -86,15 +89,15 @@ def solve(
 ) -> None:
     """Choose embedding dimensions from cardinalities and a budget. No data needed."""
     refuse_two_outputs(as_json, export)
-    named = _read_pairs(cardinalities, "--cardinality")
+    named = read_pairs(cardinalities, "--cardinality")
     if not named:
         raise InputError("no table: name at least one, such as --cardinality user=943")
     constraints: dict[str, Any] = {
-        "minimum": _read_limits(minimum, named, "--minimum", otherwise=1),
-        "maximum": _read_limits(maximum, named, "--maximum", otherwise=None),
-        "multiple_of": _read_number(multiple_of, "--multiple-of"),
+        "minimum": read_limits(minimum, named, "--minimum", otherwise=1),
+        "maximum": read_limits(maximum, named, "--maximum", otherwise=None),
+        "multiple_of": read_number(multiple_of, "--multiple-of"),
     }
-    settled = _read_pairs(fixed, "--fixed")
+    settled = read_pairs(fixed, "--fixed")
     try:
         if rule is not None and find_rule(rule).needs in ("masses", "data"):
             raise InputError(f"--rule {rule} needs more than solve takes: see `embedalloc rules`")
@@ -102,8 +105,8 @@ def solve(
             named,
             count_parameters(budget, memory, dtype, optimizer),
             rule=rule,
-            coefficients=_read_pairs(coefficients, "--coefficient") or None,
-            frequencies=_read_pairs(frequencies, "--frequency") or None,
+            coefficients=read_pairs(coefficients, "--coefficient") or None,
+            frequencies=read_pairs(frequencies, "--frequency") or None,
             fixed=settled,
             **constraints,
         )
@@ -169,37 +172,3 @@ def _draw_table(found: Allocation, notes: dict[str, str]) -> str:
     return "\n".join(
         f"{line:<{width}}  {each}".rstrip() for line, each in zip(lines, ["", *bars], strict=True)
     )
-
-
-def _read_pairs(texts: tuple[str, ...], option: str) -> dict[str, Any]:
-    """Return numbers by name from words such as user=943."""
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.rpartition("=")
-        if not equals or not name:
-            raise InputError(f"{option} {text}: write it as {_PAIR}, such as user=943")
-        if name in found:
-            raise InputError(f"{option}: {name!r} is named twice")
-        found[name] = _read_number(value, f"{option} {text}")
-    return found
-
-
-def _read_limits(
-    texts: tuple[str, ...], names: dict[str, Any], option: str, *, otherwise: int | None
-) -> Any:
-    """Return one number for all, or numbers by name; a lone number counts for the others."""
-    lone = [text for text in texts if "=" not in text]
-    if len(lone) > 1:
-        raise InputError(f"{option}: {' and '.join(lone)} are both for all; give one of them")
-    named = _read_pairs(tuple(text for text in texts if "=" in text), option)
-    common = _read_number(lone[0], option) if lone else otherwise
-    if not named:
-        return common
-    return named if not lone else dict.fromkeys(names, common) | named
-
-
-def _read_number(text: str, place: str) -> int | float:
-    for kind in (int, float) if text.isascii() else ():
-        with suppress(ValueError):
-            return kind(text)
-    raise InputError(f"{place}: {text!r} is not a number")
