@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.verify import EIGHT_THREADS
+
 #: Part of every value that no output may hold.
 TELLTALE = "telltale-4711"
 #: What other programs of a user may want; each of these would break or change a job.
 STEERING = {
     "NUMBA_DISABLE_JIT": "1",
     "MPLBACKEND": "no such thing",
-    **{f"{library}_NUM_THREADS": "8" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "VECLIB")},
+    **EIGHT_THREADS,
 }
 #: Python runs this before anything else: it notes each program and refuses all connections.
 GUARD = """
