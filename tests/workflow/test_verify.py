@@ -34,6 +34,7 @@ def test_the_numbers_do_not_depend_on_the_way(finished_run, way, tmp_path):
 ROUNDED = (
     "results/exp1/exponential/fits0.parquet",
     "results/exp2/n500/profiles0.parquet",
+    "results/exp2/n500/profiles1.parquet",
     "results/exp3/n500/performance0.parquet",
     "results/theory/allocation_budgets.parquet",
 )
