@@ -95,6 +95,19 @@ def test_every_option_of_the_estimator_is_one_of_the_command():
     assert wanted <= options
 
 
+def test_without_a_budget_one_is_stated(sales):
+    """Levels 5, 12 and 40, each with one for the unseen: 60 levels and three dimensions."""
+    words = (sales, "--target", "bought")
+    done = run("plan", *words, "--rule", "equal", "--json")
+    assert "budget: 180 parameters, 3 dimensions of every field\n" in done.stderr
+    assert json.loads(done.stdout)["budget"] == 180
+    done = run("compare", *words, "--rules", "equal", "--splits", 2, "--epochs", 1, "--json")
+    assert json.loads(done.stdout)["budget"] == 180
+    frame = pd.read_csv(sales)
+    fit = EmbeddingAllocator(rule="equal").fit(frame.drop(columns="bought"), frame["bought"])
+    assert fit.budget_ == 180
+
+
 def test_limits_of_all_fields_and_of_one(sales):
     words = ("plan", sales, "--target", "bought", "--budget", "4 kB", "--rule", "equal", "--json")
     words = (*words, "--maximum", 3, "--maximum", "signal1=5", "--epochs", 2, "--max-rows", 100)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--splits", type=click.IntRange(1), default=10, help="Random splits.  [default: 10]")
 @click.option("--json", "as_json", is_flag=True, help="Print the losses of every split as JSON.")
 def compare(
-    budget: int | str,
+    budget: int | str | None,
     read: Callable[[], "DataFile"],
     rules: str,
     splits: int,
@@ -37,7 +37,7 @@ def compare(
     network trained with them is judged on the rest. Differences to equal dimensions are paired
     over splits. As a control, equal dimensions have as many tries as the screened rule.
     """
-    if not isinstance(budget, int):
+    if budget == "auto":
         raise InputError("--budget auto: a comparison needs one number for all rules")
     names = [name.strip() for name in rules.split(",") if name.strip()]
     for name in names:
@@ -56,7 +56,7 @@ def compare(
             table.frame,
             table.target,
             table.categorical,
-            budget,
+            table.settle_budget(budget),
             names,
             splits=splits,
             done=lambda: bar.update(1),

@@ -19,7 +19,15 @@ from embedalloc.data.dates import find_dates
 from embedalloc.data.numerals import NO_NUMBER, read_numbers
 from embedalloc.data.reading import read_table
 from embedalloc.data.roles import Role, Roles, find_roles, refuse_nested
-from embedalloc.data.table import DataError, PredictionTask, check_row_count, find_task
+from embedalloc.data.table import (
+    DIMENSIONS_BY_DEFAULT,
+    DataError,
+    PredictionTask,
+    check_row_count,
+    count_levels,
+    find_task,
+    suggest_budget,
+)
 from embedalloc.text import COLUMNS, cut_name, make_visible, text_table
 
 #: Of more columns than this only the first are listed.
@@ -33,6 +41,17 @@ class DataFile(NamedTuple):
     target: NDArray[Any]
     categorical: list[str]
     limits: dict[str, Any]
+
+    def settle_budget(self, budget: Any) -> Any:
+        """Return the budget, or state one on standard error where the user gave none."""
+        if budget is not None:
+            return budget
+        amount = suggest_budget({name: count_levels(self.frame[name]) for name in self.categorical})
+        click.echo(
+            f"budget: {amount:,} parameters, {DIMENSIONS_BY_DEFAULT} dimensions of every field\n",
+            err=True,
+        )
+        return amount
 
 
 def read_data_file(

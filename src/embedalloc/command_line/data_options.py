@@ -21,8 +21,6 @@ from embedalloc.rules import TABLE_RULES, find_rule
 if TYPE_CHECKING:
     from embedalloc.command_line.data_file import DataFile
 
-#: Parameters where neither --budget nor --bytes is given.
-DEFAULT_BUDGET = "4096"
 #: Options that say how the file is read and what its columns are.
 FILE_OPTIONS = (
     *("target", "categorical", "numeric", "ignore", "task"),
@@ -33,14 +31,15 @@ FILE_OPTIONS = (
 def data_options(command: Command) -> Command:
     """Add the options that say what is in the file and which dimensions are permitted.
 
-    The command is called with the `budget` (a number or "auto") and with `read`, which returns
-    the `DataFile` when it is called; the other options are words of `EmbeddingAllocator`.
+    The command is called with the `budget` (a number, "auto" or None) and with `read`, which
+    returns the `DataFile` when it is called; the other options are words of
+    `EmbeddingAllocator`.
     """
     repeatable = partial(click.option, multiple=True, metavar="NAME")
     options: list[Option] = [
         click.argument("data", type=click.Path(path_type=Path)),
         click.option("--target", required=True, help="Column to predict."),
-        *list_budget_options(f"  [default: {DEFAULT_BUDGET}]"),
+        *list_budget_options("  [default: what pays 3 dimensions of every field]"),
         repeatable("--categorical", help="Column of categories, such as codes; may be repeated."),
         repeatable("--numeric", help="Column of numbers, such as counts; may be repeated."),
         repeatable("--ignore", help="Column to leave out; may be repeated."),
@@ -105,9 +104,9 @@ def data_options(command: Command) -> Command:
         **words: Any,
     ) -> None:
         file_words = {name: words.pop(name) for name in FILE_OPTIONS}
-        amount: int | str = "auto"
-        if budget != "auto":
-            amount = count_parameters(budget, memory, dtype, optimizer, default=DEFAULT_BUDGET)
+        amount: int | str | None = budget
+        if budget != "auto" and (budget, memory, dtype, optimizer) != (None,) * 4:
+            amount = count_parameters(budget, memory, dtype, optimizer)
         try:
             command(
                 budget=amount,

@@ -74,15 +74,11 @@ def count_parameters(
     memory: str | None,
     dtype: str | None,
     optimizer: str | None,
-    *,
-    default: str | None = None,
 ) -> int:
     """Return the number of parameters that one of --budget and --bytes allows.
 
     A budget with a unit is memory too, as everywhere in the library.
     """
-    if budget is None and memory is None:
-        budget = default
     if (budget is None) == (memory is None):
         raise InputError("give either --budget (parameters) or --bytes (memory)")
     try:

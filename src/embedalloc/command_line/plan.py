@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option("--plot", type=click.Path(path_type=Path), help="Write a figure (.png or .pdf).")
 def plan(
-    budget: int | str,
+    budget: int | str | None,
     read: Callable[[], "DataFile"],
     seed: int,
     rule: str,
@@ -70,9 +70,10 @@ def plan(
     table = read()
     from embedalloc.data.estimator import EmbeddingAllocator  # heavy: mistakes are told before
 
+    amount = table.settle_budget(budget)
     with _show_progress() as progress:
         allocator = EmbeddingAllocator(
-            budget,
+            amount,
             rule,
             columns=table.categorical,
             random_state=seed,

@@ -40,6 +40,7 @@ from embedalloc.data.table import (
     find_task,
     learn_encoding,
     sample_rows,
+    suggest_budget,
 )
 from embedalloc.exporters import effect_columns
 from embedalloc.memory import parse_budget
@@ -151,7 +152,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        budget: int | str = 4096,
+        budget: int | str | None = None,
         rule: str = "screened",
         *,
         columns: Sequence[str | int] | None = None,
@@ -225,7 +226,8 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             budgets = list_automatic_budgets(data.cardinalities, limits)
             decision = select_automatically(data, rule, budgets, prepare, seed=seed)
         else:
-            budget = parse_budget(self.budget)
+            levels = data.cardinalities
+            budget = suggest_budget(levels) if self.budget is None else parse_budget(self.budget)
             if not rule.fits_small_budgets:
                 build_problem(data.cardinalities, budget, **limits.constraints())
             case = prepare(data)

@@ -26,12 +26,19 @@ UNSEEN = 0
 MOST_NUMERIC_CLASSES = 20
 #: With fewer rows there is nothing to validate on.
 FEWEST_ROWS = 10
+#: Where no budget is given, it pays so many dimensions of every field.
+DIMENSIONS_BY_DEFAULT = 3
 #: Standardised numbers beyond this, up or down, are set to it.
 LARGEST_INPUT = 1e6
 
 
 class DataError(ValueError):
     """Data that no allocation can be made for."""
+
+
+def suggest_budget(cardinalities: Mapping[str, int]) -> int:
+    """Return the budget where the user names none: three dimensions of every field."""
+    return DIMENSIONS_BY_DEFAULT * sum(cardinalities.values())
 
 
 def check_row_count(rows: int, fewest: int = FEWEST_ROWS) -> None:
@@ -283,6 +290,11 @@ def is_categorical(column: pd.Series) -> bool:
         or pd.api.types.is_bool_dtype(kind)
         or pd.api.types.is_string_dtype(kind)  # objects too
     )
+
+
+def count_levels(column: pd.Series) -> int:
+    """Return the levels N of a field: those there, a missing value, and the unseen one."""
+    return int(column.nunique()) + bool(column.isna().any()) + 1
 
 
 def _unwrap_categories(column: pd.Series) -> pd.Series:
