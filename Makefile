@@ -3,13 +3,15 @@
 # make test    set up .venv and run the whole test suite
 # make verify  run a small study in several ways and compare every number
 # make readme  run the whole workflow and bring the README's verdicts, costs and pictures up to date
+# make archive the whole workflow, then all of it in one zip, results/archive.zip
+# make check-archive ZIP=archive.zip CELLS=3   check such a zip and make some of its cells anew
 # make lint    the linters that CI runs
 # make lock    renew requirements.lock and environment.yml, run the tests and note where they passed
 # make clean   remove results and figures (they are made again by `make paper`)
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := paper
-.PHONY: paper quick test verify readme lint lock clean
+.PHONY: paper quick test verify readme archive check-archive lint lock clean
 
 PYTHON ?= python3
 CORES ?= $(shell nproc 2>/dev/null || echo 1)
@@ -24,6 +26,13 @@ verify: $(READY)
 
 readme: paper
 	$(BIN)/python -m embedalloc.study.page.readme
+
+archive: $(READY)
+	$(BIN)/snakemake --cores $(CORES) results/archive.zip
+
+CELLS ?= 3
+check-archive: $(READY)
+	$(BIN)/python -m embedalloc.study.archive $(ZIP) --cells $(CELLS)
 
 quick: $(READY)
 	$(BIN)/ruff check .

@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-#: What a clock measured: columns, rows of Table 1 and claims decided by them.
-TIMED_COLUMNS = {"seconds_per_epoch", "cpu_seconds_per_epoch"}
+from embedalloc.study.workflow.agreement import CLOCKS
+
+#: What a clock measured, besides columns: rows of Table 1 and claims decided by them.
 TIMED_METRICS = {"seconds_per_epoch"}
 TIMED_CLAIMS = {"heart-cost", "heart-one-hot-fastest", "heart-balance"}
 
@@ -55,7 +56,7 @@ def provenance_of(path: str | Path) -> dict[str, str | int]:
 
 def _without_timings(path: Path) -> pa.Table:
     table = pq.ParquetFile(path).read()
-    table = table.drop_columns([name for name in table.column_names if name in TIMED_COLUMNS])
+    table = table.drop_columns([name for name in table.column_names if name in CLOCKS])
     for column, timed in (("metric", TIMED_METRICS), ("claim", TIMED_CLAIMS)):
         if column in table.column_names:
             table = table.filter(
