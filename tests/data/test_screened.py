@@ -106,18 +106,29 @@ def candidate(label, *losses, dropped=False):
     [
         (1.0, 1.0, "equal"),
         (1 - 0.9 * TOLERANCE, 1 - 0.9 * TOLERANCE, "equal"),  # within the tolerance
-        (0.99, 0.9899, "pruned"),
+        (0.98, 0.9801, "effects"),  # preferred, though not the lowest
+        (0.97, 0.98, "pruned"),
         (0.99, 0.98, "effects"),
         (1.02, 0.97, "effects"),
     ],
 )
-def test_within_the_tolerance_the_simplest_wins(pruned, effects, chosen):
+def test_within_the_tolerance_the_preferred_wins(pruned, effects, chosen):
     tried = [
         candidate("equal", 1.0, 1.0),
         candidate("pruned", pruned, pruned),
         candidate("effects", effects, effects),
     ]
     assert choose(tried).label == chosen
+
+
+def test_few_rows_widen_the_tolerance_to_a_standard_error():
+    rng = np.random.default_rng(2)
+    equal = candidate("equal", 1.0, 1.0)
+    for lead, chosen in ((0.5, "equal"), (2.0, "effects")):
+        noise = rng.normal(size=10)
+        noise = (noise - noise.mean()) / noise.std(ddof=1) * 0.1 * np.sqrt(10)  # error 0.1
+        other = Candidate(candidate("effects", 1.0).plan, equal.losses - 0.1 * lead + noise)
+        assert choose([equal, other]).label == chosen
 
 
 def test_a_candidate_that_fell_behind_does_not_win_by_its_one_training():

@@ -13,11 +13,14 @@ dimensions only has to learn what is not additive. So these plans are tried:
    the variance that the field explains. It tells whether splitting matters.
 
 Those within one per cent of the best, and equal dimensions, are trained a second time from other
-initial weights; the lowest mean loss wins, and within the tolerance the simplest of them.
+initial weights; the lowest mean loss wins, and within the tolerance (0.5 % of the loss, or one
+standard error where that is more) the first in `PREFERENCE`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+
+import numpy as np
 
 from embedalloc.data.case import DataCase
 from embedalloc.data.decision import Decision
@@ -44,6 +47,9 @@ CONTENTION = 0.01
 #: Within this share of the best loss the simplest plan wins: initial weights alone change the
 #: loss by so much, and gains below it were as often losses for another network.
 TOLERANCE = 0.005
+#: Who wins within the tolerance. Equal dimensions need no explanation; effects are computed, not
+#: learnt, and leave a network less to learn than tables alone.
+PREFERENCE = ("equal", "effects", "pruned", "split")
 #: No field counts for less than this share of the largest in Theorem 3.
 COEFFICIENT_FLOOR = 0.02
 
@@ -155,15 +161,31 @@ def _try_plans(case: DataCase, budget: int) -> Iterator[Candidate]:
 
 
 def choose(tried: Sequence[Candidate]) -> Candidate:
-    """Return the simplest candidate whose loss is within the tolerance of the lowest.
+    """Return the preferred candidate of those whose loss is within the tolerance of the lowest.
 
-    Candidates stand in the order of their complexity. One that was trained once, because it was
-    behind, does not compete with those that were trained twice.
+    The tolerance is a share of the loss, or one standard error where that is more: then a few
+    rows would have turned the order.
+
+    One that was trained once, because it was behind, does not compete with those that were
+    trained twice.
     """
     most = max(each.tries for each in tried)
     contenders = [each for each in tried if each.tries == most]
-    best = min(each.loss for each in contenders)
-    return next(each for each in contenders if each.loss <= best + TOLERANCE * abs(best))
+    best = min(contenders, key=lambda each: each.loss)
+    close = [
+        each
+        for each in contenders
+        if each.loss - best.loss <= max(TOLERANCE * abs(best.loss), _standard_error(each, best))
+    ]
+    return min(close, key=lambda each: PREFERENCE.index(each.label))
+
+
+def _standard_error(one: Candidate, other: Candidate) -> float:
+    """Return the standard error of the difference of two losses, paired by row."""
+    difference = one.losses.mean(axis=0) - other.losses.mean(axis=0)
+    if len(difference) < 2:
+        return 0.0
+    return float(difference.std(ddof=1) / np.sqrt(len(difference)))
 
 
 SCREENED = DataRule(lambda case: case.effects, decide_screened, fits_small_budgets=True)

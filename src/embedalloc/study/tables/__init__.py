@@ -1,0 +1,1 @@
+"""Plans for real tables against each other, judged by a network that did not plan."""

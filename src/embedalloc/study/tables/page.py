@@ -1,0 +1,65 @@
+"""The page of the study of real tables."""
+
+import pandas as pd
+
+from embedalloc.study.tables.protocol import Protocol
+from embedalloc.study.tables.summary import tabulate, tabulate_decoys
+from embedalloc.study.workflow.document import Part
+
+
+def describe_tables(
+    protocol: Protocol, differences: pd.DataFrame, verdicts: pd.DataFrame, decoys: pd.DataFrame
+) -> list[Part]:
+    """Return the page's parts: differences, verdicts and decoys."""
+    budgets = ", ".join(f"{budget:g}" for budget in protocol.budgets)
+    starts = ", ".join(f"{name} ({sd:g})" for name, sd in protocol.initialisations.items())
+    return [
+        Part(
+            "Real tables",
+            1,
+            [
+                f"{len(protocol.tables)} tables ({', '.join(protocol.tables)}), at most "
+                f"{protocol.rows:,} rows, {protocol.splits} random splits, budgets of {budgets} "
+                "dimensions on average. A network that did not plan is trained on every plan; its "
+                "embeddings start with two standard deviations: " + starts + ". The protocol "
+                "(`workflow/tables.yaml`) was fixed before the outcome.",
+            ],
+        ),
+        Part(
+            "Difference to equal dimensions",
+            paragraphs=["Per mille of the test loss; below zero is better."],
+            head=["contestant", "initialisation", "mean", "SE over tables", "cells better / worse",
+                  "trainings", "seconds"],
+            rows=tabulate(differences),
+            align=["---", "---", "---:", "---:", "---:", "---:", "---:"],
+            notes=[
+                "A cell is a table at a budget; better and worse by the Nadeau–Bengio interval "
+                "over splits.",
+                "Trainings are those of planning, or of the judge where a control chooses.",
+            ],
+        ),
+        Part(
+            "Does the plan beat equal dimensions? Answers and truth",
+            head=["answer", "right", "runs"],
+            rows=[
+                [row["verdict"], "–" if row["verdict"] == "cannot tell" else str(row["right"]),
+                 str(row["runs"])]
+                for row in verdicts.to_dict("records")
+            ],
+            align=["---", "---:", "---:"],
+            notes=[
+                "Truth is the judge's test loss with small initialisation; for “no”, a gain of at "
+                f"most {100 * protocol.no_difference:g} % is none.",
+            ],
+        ),
+        Part(
+            "Decoys that the recommended rule keeps",
+            head=["copy of the largest field", "kept as", "runs", "95 % interval"],
+            rows=tabulate_decoys(decoys),
+            notes=[
+                "Permuted: all values shuffled, no signal is left. Corrupted: "
+                f"{100 * protocol.corrupted_share:g} % of the values shuffled. Combined: with the "
+                "values of the field with the second most levels.",
+            ],
+        ),
+    ]  # fmt: skip
