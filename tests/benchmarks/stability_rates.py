@@ -13,9 +13,9 @@ from embedalloc.data.estimator import EmbeddingAllocator
 from tests.oracles.simulated_tables import make_table
 
 TABLES = {
-    "clear": {"rows": 3000, "signal": (6, 80), "noise": (150,), "kind": "regression"},
-    "equal fields": {"rows": 3000, "signal": (30, 30, 30, 30), "strength": 0.7},
-    "two classes": {"rows": 3000, "signal": (6, 60), "noise": (150,)},
+    "with noise": {"rows": 1500, "signal": (6, 60), "noise": (150,), "kind": "regression"},
+    "equal fields": {"rows": 1500, "signal": (30, 30, 30, 30), "strength": 0.7},
+    "two classes": {"rows": 1500, "signal": (6, 60), "noise": (150,)},
 }
 
 

@@ -12,9 +12,9 @@ dimensions only has to learn what is not additive. So these plans are tried:
 4. split: the best of these with the dimensions of Theorem 3 instead of equal ones, a_j being
    the variance that the field explains. It tells whether splitting matters.
 
-Those within one per cent of the best, and equal dimensions, are trained a second time from other
-initial weights; the lowest mean loss wins, and within the tolerance (0.5 % of the loss, or one
-standard error where that is more) the first in `PREFERENCE`.
+Those within one per cent or two standard errors of the best, and equal dimensions, are trained a
+second time from other initial weights. The lowest mean loss wins, and of those that are close to
+it (see `choose`) the first in `PREFERENCE`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,9 +42,9 @@ LARGEST_P_VALUE = 0.05
 SHARE_OF_SHRINKAGE = 0.3
 #: ... and so many at least.
 SMALLEST_COUNT = 3
-#: Plans within this share of the best loss are trained again.
+#: Plans within this share of the best loss, or two standard errors, are trained again.
 CONTENTION = 0.01
-#: Within this share of the best loss the simplest plan wins: initial weights alone change the
+#: Within this share of the best loss the preferred plan wins: initial weights alone change the
 #: loss by so much, and gains below it were as often losses for another network.
 TOLERANCE = 0.005
 #: Who wins within the tolerance. Equal dimensions need no explanation; effects are computed, not
@@ -127,11 +127,11 @@ def split_dimensions(case: DataCase, plan: Plan) -> Plan | None:
 def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Decision:
     """Train the plans, the contenders twice, and choose."""
     tried = list(_try_plans(case, budget))
-    best = min(each.loss for each in tried)
+    best = min(tried, key=lambda each: each.loss)
     again = [
         k
         for k, each in enumerate(tried)
-        if each.label == "equal" or each.loss <= best * (1 + CONTENTION)
+        if each.label == "equal" or is_close(each, best, CONTENTION, errors=2.0)
     ]
     for done, k in enumerate(again, start=1):
         tried[k] = try_again(case, tried[k])
@@ -161,13 +161,11 @@ def _try_plans(case: DataCase, budget: int) -> Iterator[Candidate]:
 
 
 def choose(tried: Sequence[Candidate]) -> Candidate:
-    """Return the preferred candidate of those whose loss is within the tolerance of the lowest.
+    """Return the preferred candidate of those that are close to the one with the lowest loss.
 
-    The tolerance is a share of the loss, or one standard error where that is more: then a few
-    rows would have turned the order.
-
-    One that was trained once, because it was behind, does not compete with those that were
-    trained twice.
+    Equal dimensions win within the tolerance or one standard error, any other plan within two:
+    then a few rows more would have turned the order. One that was trained once, because it was
+    behind, does not compete with those that were trained twice.
     """
     most = max(each.tries for each in tried)
     contenders = [each for each in tried if each.tries == most]
@@ -175,9 +173,15 @@ def choose(tried: Sequence[Candidate]) -> Candidate:
     close = [
         each
         for each in contenders
-        if each.loss - best.loss <= max(TOLERANCE * abs(best.loss), _standard_error(each, best))
+        if is_close(each, best, TOLERANCE, errors=1.0 if each.label == "equal" else 2.0)
     ]
     return min(close, key=lambda each: PREFERENCE.index(each.label))
+
+
+def is_close(one: Candidate, best: Candidate, share: float, *, errors: float) -> bool:
+    """Tell whether a loss is within this share of the lowest, or so many standard errors."""
+    reach = max(share * abs(best.loss), errors * _standard_error(one, best))
+    return one.loss - best.loss <= reach
 
 
 def _standard_error(one: Candidate, other: Candidate) -> float:

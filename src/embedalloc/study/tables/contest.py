@@ -262,9 +262,7 @@ def _run_models(split: Split) -> Iterator[tuple[str, float]]:
     fields = [each[split.fields].astype(str) for each in (split.known, split.new)]
     one_hot = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     levels = one_hot.fit_transform(fields[0]), one_hot.transform(fields[1])
-    encoder = TargetEncoder(
-        target_type="continuous" if regression else "binary", random_state=split.number
-    )
+    encoder = TargetEncoder(target_type="continuous" if regression else "binary")
     encoded = encoder.fit_transform(fields[0], split.goals[0]), encoder.transform(fields[1])
     linear = Ridge() if regression else LogisticRegression(max_iter=300)
     boosting = (HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier)(

@@ -8,13 +8,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 import yaml
-from annotated_types import Gt, Lt
-from pydantic import BaseModel, ConfigDict, NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from embedalloc.study.heart.patients import read_patients
 from embedalloc.study.workflow.tables import TableError
 
-Share = Annotated[float, Gt(0), Lt(1)]
+Share = Annotated[float, Field(gt=0, lt=1)]
 
 
 class _Block(BaseModel):
@@ -25,7 +24,7 @@ class Judge(_Block):
     """The network that judges."""
 
     hidden: tuple[PositiveInt, ...]
-    dropout: Annotated[float, Lt(1)]
+    dropout: Annotated[float, Field(ge=0, lt=1)]
     learning_rate: PositiveFloat
     weight_decay: NonNegativeFloat
     batch: PositiveInt
