@@ -8,7 +8,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         name, split = snakemake.wildcards.table, int(snakemake.wildcards.split)
         protocol = read_protocol(snakemake.input.protocol)
         # The patients are four files in one folder, or one file.

@@ -33,5 +33,5 @@ def draw(differences: pd.DataFrame) -> Figure:
 
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         save_figure(draw(read_table(snakemake.input.differences, DIFFERENCES)), **snakemake.output)

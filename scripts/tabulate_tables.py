@@ -18,7 +18,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables, write_table
 
 if __name__ == "__main__":
-    with job(snakemake.log[0]):
+    with job(snakemake):
         protocol = read_protocol(snakemake.input.protocol)
         losses = read_tables(snakemake.input.losses, LOSSES)
         decoys = read_tables(snakemake.input.decoys, DECOYS)

@@ -81,7 +81,7 @@ def test_effects_and_variances_are_those_of_statsmodels():
     own = fit_effects(data)
     for name, expected in variance.items():
         assert own.fields[name].variance == pytest.approx(expected, rel=0.15)
-        assert own.fields[name].noise == pytest.approx(noise, rel=0.1)
+        assert own.fields[name].noise == pytest.approx(noise, rel=0.04)
         assert own.fields[name].p_value < 1e-6
 
 

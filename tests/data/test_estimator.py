@@ -15,10 +15,10 @@ import embedalloc.torch_inputs
 from embedalloc import EmbeddingAllocator, from_json, to_json, to_pytorch_tabular, to_torch
 from embedalloc.data.case import set_limits
 from embedalloc.data.estimator import list_automatic_budgets
-from embedalloc.data.rules import TABLE_RULES
 from embedalloc.data.table import DataError, find_task, learn_encoding, sample_rows
 from embedalloc.exporters import export_text
 from embedalloc.problem import BudgetError
+from embedalloc.rules import TABLE_RULES
 from tests.oracles.simulated_tables import make_table
 
 

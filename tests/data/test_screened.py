@@ -62,7 +62,7 @@ def test_wishes_follow_the_recipe():
     assert pruned.minimum_counts["strong"] == 3
     assert pruned.minimum_counts["rare"] == pytest.approx(30)
     assert "small" not in pruned.minimum_counts
-    assert effects.effects == ["strong", "rare", "weak"]  # p < 0.05, the strongest first
+    assert effects.effects == ["strong", "rare", "weak"]  # p < 0.01, the strongest first
 
 
 def test_equal_dimensions_are_always_among_the_plans():

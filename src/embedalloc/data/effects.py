@@ -144,6 +144,7 @@ def fit_effects(
     intercept = goals.mean(axis=0)
     slopes = np.zeros((basis.shape[1], goals.shape[1]))
     found = {name: _no_effect(data.cardinalities[name], goals.shape[1]) for name in names}
+    used = dict.fromkeys(names, 0.0)  # effective degrees of freedom
     residual = goals - intercept
     smallest_move = tolerance * max(float(np.sqrt((residual**2).mean())), 1e-300)
     for _ in range(sweeps):
@@ -155,7 +156,9 @@ def fit_effects(
             codes = data.codes[name]
             part = residual + found[name].values[codes]
             known = None if shrinkage is None else shrinkage[name]
-            found[name], shift = _estimate_effect(part, codes, counts[name], known)
+            others = basis.shape[1] + sum(used.values()) - used[name]
+            found[name], shift = _estimate_effect(part, codes, counts[name], others, known)
+            used[name] = float(_share_kept(counts[name], found[name].shrinkage).sum())
             residual = part - shift - found[name].values[codes]
             intercept = intercept + shift
         if np.abs(residual - before).max(initial=0.0) <= smallest_move:
@@ -171,12 +174,20 @@ def _no_effect(levels: int, columns: int) -> FieldEffect:
     return FieldEffect(zeros, 0.0, 0.0, 0.0, (0, 0), np.zeros(columns))
 
 
+def _share_kept(counts: Ints, shrinkage: float) -> Floats:
+    """Return n_l / (n_l + λ_j) by level; 0 for a level without rows."""
+    if not np.isfinite(shrinkage):
+        return np.zeros(len(counts))
+    return counts / np.maximum(counts + shrinkage, 1e-300)
+
+
 def _estimate_effect(
-    part: Floats, codes: Codes, counts: Ints, shrinkage: float | None
+    part: Floats, codes: Codes, counts: Ints, others: float, shrinkage: float | None
 ) -> tuple[FieldEffect, Floats]:
     """Return a field's effects on its partial residuals, and the change of the intercept.
 
-    Both together minimise the penalised squares, so that sweeps settle quickly.
+    Both together minimise the penalised squares, so that sweeps settle quickly. What the other
+    terms have fitted, in degrees of freedom, is missing from the residuals' variance.
     """
     rows, levels = len(part), int((counts > 0).sum())
     sums = np.stack([np.bincount(codes, column, minlength=len(counts)) for column in part.T], 1)
@@ -184,7 +195,7 @@ def _estimate_effect(
     centre = part.mean(axis=0)
     between = float((counts[:, None] * (means - centre) ** 2).sum())
     within = max(float((part**2).sum() - (counts[:, None] * means**2).sum()), 0.0)
-    degrees = (levels - 1, rows - levels)
+    degrees = (levels - 1, max(rows - levels - round(others), min(rows - levels, 1)))
     if shrinkage is None and (min(degrees) < 1 or between == 0):
         return _no_effect(len(counts), part.shape[1]), centre
     noise = within / max(degrees[1], 1)
@@ -199,7 +210,7 @@ def _estimate_effect(
     if not np.isfinite(shrinkage):
         values, shift = np.zeros_like(means), centre
     else:
-        kept = (counts / np.maximum(counts + shrinkage, 1e-300))[:, None]
+        kept = _share_kept(counts, shrinkage)[:, None]
         shift = (kept * means).sum(axis=0) / kept.sum()
         values = kept * (means - shift)
     average = counts @ values / rows

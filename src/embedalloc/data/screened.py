@@ -37,7 +37,7 @@ BIG_FIELD = 10
 #: A big field needs more than this F for a table.
 SMALLEST_F = 2.0
 #: Its effect is an input if the F test has a smaller p-value than this.
-LARGEST_P_VALUE = 0.05
+LARGEST_P_VALUE = 0.01
 #: A level needs so many times λ_j rows for a row of its own, ...
 SHARE_OF_SHRINKAGE = 0.3
 #: ... and so many at least.

@@ -16,10 +16,10 @@ from threadpoolctl import threadpool_limits
 from embedalloc.data.effects import cross_fit_effects, fit_effects
 from embedalloc.data.estimator import EmbeddingAllocator
 from embedalloc.data.response import RESPONSE_AWARE
-from embedalloc.data.rules import TABLE_RULES
 from embedalloc.data.screened import SCREENED
 from embedalloc.data.spectral import FREQUENCY_WEIGHTED, PAPER
 from embedalloc.result import Allocation
+from embedalloc.rules import TABLE_RULES
 from embedalloc.study.tables.judge import (
     Inputs,
     Judged,
