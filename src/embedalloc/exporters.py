@@ -180,7 +180,16 @@ def from_json(text: str) -> Allocation:
         raise ValueError(f"this JSON does not hold an allocation: {error}") from None
     for name, dimension in found.dimensions.items():
         spent = found.parameters[name]
-        if (spent % dimension if dimension else spent) or (spent == 0) != (dimension == 0):
+        columns = len(found.effects.get(name, ()))
+        if columns:
+            # A number per level and column, which may be more levels than the table has rows.
+            rest = spent - dimension * found.cardinalities[name]
+            if rest <= 0 or rest % columns:
+                raise ValueError(
+                    f"{name!r}: {spent} parameters cannot be {dimension} dimensions and "
+                    f"{columns} columns of effects"
+                )
+        elif (spent % dimension if dimension else spent) or (spent == 0) != (dimension == 0):
             raise ValueError(f"{name!r}: {spent} parameters cannot be {dimension} equal dimensions")
     if found.cost > found.budget:
         raise ValueError(f"the allocation costs {found.cost}, more than its budget {found.budget}")

@@ -353,7 +353,12 @@ def test_the_torch_export_takes_exactly_these_inputs(planned):
 def test_json_and_other_exports_name_the_effects(planned):
     plan, inputs, _, _ = planned
     effects = [name for name in inputs if name not in plan.tables_]
-    assert from_json(to_json(plan.allocation_)) == plan.allocation_
+    text = to_json(plan.allocation_)
+    assert from_json(text) == plan.allocation_
+    field = plan.plan_.effects[0]
+    spent = plan.allocation_.parameters[field]
+    with pytest.raises(ValueError, match="columns of effects"):
+        from_json(text.replace(f'"parameters": {spent}', '"parameters": 1'))
     assert to_pytorch_tabular(plan.allocation_)["continuous_cols"] == effects
 
 

@@ -147,7 +147,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> plan.dimensions_["shop"]
     0
     >>> plan.get_feature_names_out()
-    array(['town'], dtype=object)
+    array(['town', 'town__effect'], dtype=object)
     """
 
     def __init__(
