@@ -2,6 +2,7 @@
 
 import sys
 import textwrap
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 COLUMNS = 80
@@ -37,13 +38,28 @@ def text_table(
     """
     signs = align or "<" + ">" * (len(head) - 1)
     lines = [[make_visible(cell) for cell in line] for line in (head, *rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        gap.join(
-            f"{cell:{sign}{width}}" for cell, sign, width in zip(line, signs, widths, strict=True)
-        ).rstrip()
-        for line in lines
-    )
+    widths = [max(map(count_columns, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(gap.join(map(pad, line, widths, signs)).rstrip() for line in lines)
+
+
+def count_columns(text: str) -> int:
+    """Return how many columns of a terminal a line takes: two for each Chinese sign.
+
+    Examples
+    --------
+    >>> count_columns("town"), count_columns("大小")
+    (4, 4)
+    """
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(sign) in "WF" for sign in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
+
+
+def pad(text: str, width: int, sign: str = "<") -> str:
+    """Return a line with blanks up to so many columns, on its right (`<`) or left (`>`)."""
+    blanks = " " * (width - count_columns(text))
+    return text + blanks if sign == "<" else blanks + text
 
 
 def make_visible(text: str) -> str:
@@ -74,7 +90,11 @@ def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
     """
     name = make_visible(" ".join(name.split()))
     mark = "…" if _can_print("…") else "."
-    return name if len(name) <= longest else name[: longest - 1] + mark
+    if count_columns(name) <= longest:
+        return name
+    while count_columns(name) >= longest:
+        name = name[: longest - 1] if len(name) > longest else name[:-1]
+    return name + mark
 
 
 def paragraph(text: str, indent: str = "") -> str:

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 import embedalloc
 from embedalloc.command_line import COMMANDS, main
 from embedalloc.rules import RULES
-from embedalloc.text import bar, cut_name
+from embedalloc.text import bar, count_columns, cut_name
 from tests.places import PRINTED_TABLE
 
 PAPER = PRINTED_TABLE
@@ -277,6 +277,19 @@ def test_bars_are_drawn_in_what_the_terminal_can_print(monkeypatch):
     monkeypatch.setattr("sys.stdout", type("Ascii", (), {"encoding": "ascii"})())
     assert (bar(0.5, 4), bar(0.0, 4)) == ("##", "")
     assert (cut_name("one\ntwo"), cut_name("one\ntwo", 5)) == ("one two", "one .")
+
+
+def test_wide_signs_and_accents_keep_the_columns():
+    pairs = [
+        w
+        for name in ("大" * 30, "e\u0301te\u0301", "plain")
+        for w in ("--cardinality", f"{name}=9")
+    ]
+    lines = solve(*pairs, "--budget", 81).stdout.splitlines()[:4]
+    assert lines[1].startswith("大" * 11 + "…")
+    at = [count_columns(line.split("%")[0]) for line in lines[1:]]
+    assert len(set(at)) == 1
+    assert cut_name("大" * 12) == "大" * 12
 
 
 def test_a_budget_of_nothing_has_a_table_too():

@@ -25,7 +25,7 @@ from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.memory import bytes_per_parameter
 from embedalloc.result import Allocation
 from embedalloc.rules import RULES, find_rule
-from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
+from embedalloc.text import COLUMNS, bar, count_columns, cut_name, pad, paragraph, text_table
 
 _pairs = partial(click.option, multiple=True, metavar=PAIR)
 _numbers_or_pairs = partial(click.option, multiple=True, metavar=NUMBER_OR_PAIR)
@@ -167,8 +167,9 @@ def _draw_table(found: Allocation, notes: dict[str, str]) -> str:
         for name, dimension in found.dimensions.items()
     ]
     lines = text_table(head, rows, align="<>>>><").splitlines()
-    width = max(map(len, lines))
+    width = max(map(count_columns, lines))
     bars = [bar(share, max(COLUMNS - width - 2, 4)) for share in shares.values()]
     return "\n".join(
-        f"{line:<{width}}  {each}".rstrip() for line, each in zip(lines, ["", *bars], strict=True)
+        f"{pad(line, width)}  {each}".rstrip()
+        for line, each in zip(lines, ["", *bars], strict=True)
     )
