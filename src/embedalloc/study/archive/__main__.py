@@ -20,7 +20,13 @@ SHOWN = 20
 
 @click.command()
 @click.argument("archive", type=click.Path(path_type=Path))
-@click.option("--cells", default=3, show_default=True, help="Cells made anew, drawn at random.")
+@click.option(
+    "--cells",
+    type=click.IntRange(min=0),
+    default=3,
+    show_default=True,
+    help="Cells made anew, drawn at random.",
+)
 @click.option("--cell", "named", multiple=True, help="A cell made anew, such as simulate_exp1/…")
 @click.option("--seed", type=int, help="Draws the same cells again.")
 def main(archive: Path, cells: int, named: tuple[str, ...], seed: int | None) -> None:
@@ -73,7 +79,8 @@ def report(
     chosen = check.choose(made, list(named), cells, seed)
     if not named:
         say(f"{len(chosen)} cells are made anew, drawn with --seed {seed}.")
-    check.rebuild(folder, values, chosen)
+    if chosen:
+        check.rebuild(folder, values, chosen)
     compared = {cell.name: check.compare(cell, files, folder) for cell in chosen}
     for name, found in compared.items():
         say(f"{name}: {found.words}")
