@@ -7,9 +7,10 @@ import pytest
 
 from embedalloc.streams import stream
 from embedalloc.study.settings.common import Cell
+from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.theory import proposition2, theorem1, theorem2, theorem3
 from embedalloc.study.theory.linear import Penalties, gradient, objective
-from tests.places import read_settings
+from tests.places import changed, read_settings
 
 CONFIG = read_settings()
 SEED = CONFIG.seed
@@ -254,3 +255,12 @@ def test_the_cell_holds_experiment_3_s_budgets_and_little_else():
         "predictor_counts", "budget_ratios", "cardinality_range", "coefficient_range",
         "instances", "predictors", "coefficient_fit", "budgets",
     }  # fmt: skip
+
+
+def test_settings_that_fail_on_the_drawn_data_are_named():
+    few = changed(read_settings().theory.alternating, observations=2)
+    with pytest.raises(ConfigError, match=r"theory\.alternating\.observations: all 2 responses"):
+        [theorem1.draw_sample(few, "logistic", stream(1, number)) for number in range(50)]
+    loud = theorem2.draw_gap_problem(5, 100, noise=1e9, rng=stream(1))
+    with pytest.raises(ConfigError, match=r"theory\.generalisation: with noise 1e\+09 and penalty"):
+        theorem2.measure_gap(loud, 1, rng=stream(2))

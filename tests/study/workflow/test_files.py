@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib.font_manager
 import pytest
 
+from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.workflow.files import whole_file, write_text
 from embedalloc.study.workflow.job import STARTED, WORKFLOW, logged
 from embedalloc.study.workflow.style import new_figure, save_figure
@@ -130,7 +131,10 @@ def test_a_missing_font_is_named_and_nothing_is_drawn(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("error", [TableError("x.parquet: damaged"), OSError(28, "No space", "x")])
+@pytest.mark.parametrize(
+    "error",
+    [TableError("x.parquet: damaged"), ConfigError("x: too few"), OSError(28, "No space", "x")],
+)
 def test_a_known_error_ends_a_job_with_one_line(tmp_path, capsys, error):
     log = tmp_path / "logs/x.log"
 
