@@ -1,6 +1,7 @@
 # make paper   set up .venv and run the whole workflow
 # make quick   after an edit: ruff, import contracts and the quick tests, in under two minutes
 # make test    set up .venv and run the whole test suite
+# make fuzz    throw generated inputs at everything for an hour (MINUTES=5: for five minutes)
 # make verify  run a small study in several ways and compare every number
 # make readme  run the whole workflow and bring the README's verdicts, costs and pictures up to date
 # make archive the whole workflow, then all of it in one zip, results/archive.zip
@@ -11,9 +12,10 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := paper
-.PHONY: paper quick test verify readme archive check-archive lint lock clean
+.PHONY: paper quick test fuzz verify readme archive check-archive lint lock clean
 
 PYTHON ?= python3
+MINUTES ?= 60
 CORES ?= $(shell nproc 2>/dev/null || echo 1)
 BIN := .venv/bin
 READY := .venv/ready
@@ -42,6 +44,9 @@ quick: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest
+
+fuzz: $(READY)
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 lint: $(READY)
 	$(BIN)/ruff check .

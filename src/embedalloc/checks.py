@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from embedalloc.arrays import Floats
+from embedalloc.text import make_visible
 
 #: No whole number may be larger: up to here floating point counts exactly.
 LARGEST_NUMBER = 2**53
@@ -63,7 +64,7 @@ def show(value: object) -> str:
         value = value.item()
     if isinstance(value, int) and abs(value) >= 10**4000:
         return "a number of thousands of digits"  # Python refuses to write these
-    return " ".join(_SHORT.repr(value).split())
+    return make_visible(" ".join(_SHORT.repr(value).split()))
 
 
 def by_name(values: object, what: str) -> dict[str, Any] | None:
