@@ -363,3 +363,11 @@ def test_closed_outputs_end_without_a_traceback(tmp_path):
         ["sh", "-c", f"{call.replace(str(path), '-')} <&-"], capture_output=True, check=False
     )
     assert (done.returncode, done.stderr) == (2, b"Error: -: the standard input is closed\n")
+
+
+@pytest.mark.parametrize("dimension", ["9" * 5000, "٣", "1e3", "-1", ""])
+def test_a_settled_dimension_is_a_plain_number(tmp_path, dimension):
+    path = write(tmp_path / "table.csv")
+    done = run("plan", path, *QUICK, "--fixed", f"a={dimension}")
+    expect_one_line(done, "is not NAME=DIM with a whole number")
+    assert len(done.stderr.splitlines()[-1]) < 200

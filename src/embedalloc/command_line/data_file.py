@@ -1,5 +1,6 @@
 """A user's file as a table to choose dimensions for: roles shown, every mistake in one line."""
 
+import re
 import shlex
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from embedalloc.checks import list_names
+from embedalloc.checks import list_names, show
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import read_limits
 from embedalloc.data.codes import columns_of_target
@@ -193,8 +194,8 @@ def _parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     settled = {}
     for each in fixed:
         name, equals, dimension = each.rpartition("=")
-        if not equals or not dimension.strip().isdecimal():
-            raise InputError(f"--fixed: {each!r} is not NAME=DIM with a whole number")
+        if not equals or not re.fullmatch(r"\s*[0-9]{1,16}\s*", dimension):
+            raise InputError(f"--fixed: {show(each)} is not NAME=DIM with a whole number")
         if name not in names:
             raise InputError(f"--fixed: {name!r} is not a categorical column")
         settled[name] = int(dimension)
