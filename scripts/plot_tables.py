@@ -8,6 +8,8 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import BLACK, BLUE, VERMILLION, new_figure, save_figure
 from embedalloc.study.workflow.tables import read_table
 
+TICKS = (-500, -100, -20, 0, 20, 100, 500)
+
 
 def draw(differences: pd.DataFrame) -> Figure:
     """Draw means over tables with two standard errors, a panel per initialisation."""
@@ -27,8 +29,11 @@ def draw(differences: pd.DataFrame) -> Figure:
             axis.errorbar(mean, place, xerr=2 * error, fmt="o", color=color, capsize=2)
         axis.set_yticks(list(places), list(own.index))
         axis.set_xscale("symlog", linthresh=20)
+        axis.set_xticks(TICKS, [f"{tick:+d}" if tick else "0" for tick in TICKS])
         axis.set_title(f"{start} initialisation of the judge")
-        axis.set_xlabel("per mille of the loss\nagainst equal dimensions")
+        axis.set_xlabel(
+            "per mille of the loss against equal\n(mean and two standard errors over tables)"
+        )
     return figure
 
 

@@ -126,7 +126,7 @@ def test_few_rows_widen_the_tolerance_to_a_standard_error():
     equal = candidate("equal", 1.0, 1.0)
     noise = rng.normal(size=10)
     noise = (noise - noise.mean()) / noise.std(ddof=1) * 0.1 * np.sqrt(10)  # the error is 0.1
-    cases = [("equal", 0.5, True), ("equal", 1.5, False), ("effects", 1.5, True),
+    cases = [("equal", 0.04, True), ("equal", 0.5, False), ("effects", 1.5, True),
              ("effects", 2.5, False)]  # fmt: skip
     for preferred, lead, kept in cases:
         first = Candidate(candidate(preferred, 1.0).plan, equal.losses)

@@ -15,7 +15,7 @@ from tests.places import ROOT, SMOKE
 FILES = ("Snakefile", "config.yaml", "environment.yml", "CITATION.cff")
 STUDY = (*FILES, "workflow", "scripts", "src", "tests")
 #: Rules that only name files to be made.
-TARGETS = ("all", "theory", "exp1", "exp2", "exp3", "heart", "benchmarks", "multiverse")
+TARGETS = ("all", "theory", "exp1", "exp2", "exp3", "heart", "benchmarks", "multiverse", "tables")
 
 
 def start(

@@ -163,9 +163,10 @@ def _try_plans(case: DataCase, budget: int) -> Iterator[Candidate]:
 def choose(tried: Sequence[Candidate]) -> Candidate:
     """Return the preferred candidate of those that are close to the one with the lowest loss.
 
-    Equal dimensions win within the tolerance or one standard error, any other plan within two:
-    then a few rows more would have turned the order. One that was trained once, because it was
-    behind, does not compete with those that were trained twice.
+    Equal dimensions win within the tolerance. The other plans have much in common, and of them
+    the preferred wins within two standard errors too: then a few rows would have turned the
+    order. One that was trained once, because it was behind, does not compete with those that
+    were trained twice.
     """
     most = max(each.tries for each in tried)
     contenders = [each for each in tried if each.tries == most]
@@ -173,7 +174,7 @@ def choose(tried: Sequence[Candidate]) -> Candidate:
     close = [
         each
         for each in contenders
-        if is_close(each, best, TOLERANCE, errors=1.0 if each.label == "equal" else 2.0)
+        if is_close(each, best, TOLERANCE, errors=0.0 if each.label == "equal" else 2.0)
     ]
     return min(close, key=lambda each: PREFERENCE.index(each.label))
 
