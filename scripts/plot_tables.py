@@ -8,7 +8,7 @@ from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.style import BLACK, BLUE, VERMILLION, new_figure, save_figure
 from embedalloc.study.workflow.tables import read_table
 
-TICKS = (-500, -100, -20, 0, 20, 100, 500)
+TICKS = (-500, -100, -20, 0, 20, 100)
 
 
 def draw(differences: pd.DataFrame) -> Figure:
