@@ -96,7 +96,7 @@ def _train(
     )
 
     def measure(rows: Tensor, part: int = 0) -> float:
-        network.eval()
+        network.train(False)
         with torch.no_grad():
             outputs = network(planned[part][rows], numbers[part][rows])
             return float(_loss(outputs, target[part][rows], task))
