@@ -31,9 +31,10 @@ def draw(differences: pd.DataFrame) -> Figure:
         axis.set_xscale("symlog", linthresh=20)
         axis.set_xticks(TICKS, [f"{tick:+d}" if tick else "0" for tick in TICKS])
         axis.set_title(f"{start} initialisation of the judge")
-        axis.set_xlabel(
-            "per mille of the loss against equal\n(mean and two standard errors over tables)"
-        )
+    figure.supxlabel(
+        "per mille of the loss against equal dimensions (mean and two standard errors over tables)",
+        fontsize=8,
+    )
     return figure
 
 

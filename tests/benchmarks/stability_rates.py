@@ -10,13 +10,28 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.data.estimator import EmbeddingAllocator
+from embedalloc.study.tables.protocol import read_protocol, read_source
 from tests.oracles.simulated_tables import make_table
+from tests.places import ROOT
 
 TABLES = {
     "with noise": {"rows": 1500, "signal": (6, 60), "noise": (150,), "kind": "regression"},
     "equal fields": {"rows": 1500, "signal": (30, 30, 30, 30), "strength": 0.7},
     "two classes": {"rows": 1500, "signal": (6, 60), "noise": (150,)},
 }
+
+
+#: Shipped tables, sampled as `snakemake tables` does.
+REAL = ("flights", "birds", "adult")
+
+
+def read(name):
+    """Return predictors and target of a table of either kind."""
+    if name in TABLES:
+        return make_table(1, **TABLES[name])
+    protocol = read_protocol(ROOT / "workflow/tables.yaml")
+    table = read_source(name, ROOT / f"workflow/resources/tables/{name}.parquet", protocol)
+    return table.frame, table.target
 
 
 def describe(plan):
@@ -44,11 +59,11 @@ def measure_stability(frame, y, budget, changes):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--changes", type=int, default=20)
-    parser.add_argument("--table", action="append", choices=list(TABLES))
+    parser.add_argument("--table", action="append", choices=[*TABLES, *REAL])
     arguments = parser.parse_args()
-    for name in arguments.table or TABLES:
-        frame, y = make_table(1, **TABLES[name])
-        levels = sum(frame[field].nunique() for field in frame if field != "number")
+    for name in arguments.table or [*TABLES, *REAL]:
+        frame, y = read(name)
+        levels = sum(frame[field].nunique() + 1 for field in frame.select_dtypes(exclude="number"))
         begin = time.perf_counter()
         found = measure_stability(frame, pd.Series(y).to_numpy(), 3 * levels, arguments.changes)
         told = ", ".join(f"{what} {count} of {arguments.changes}" for what, count in found.items())

@@ -134,6 +134,21 @@ def test_few_rows_widen_the_tolerance_to_a_standard_error():
         assert (choose([first, other]) is first) == kept
 
 
+def test_a_preferred_plan_must_beat_equal_dimensions_itself():
+    """Rows may differ so much that everything is within two standard errors."""
+    rng = np.random.default_rng(3)
+    losses = {"equal": 1.0, "pruned": 0.95, "effects": 1.02}
+    tried = [
+        Candidate(candidate(label, 1.0).plan, np.tile(loss + centre(rng.normal(size=40)), (2, 1)))
+        for label, loss in losses.items()
+    ]
+    assert choose(tried).label == "pruned"
+
+
+def centre(values):
+    return values - values.mean()
+
+
 def test_a_candidate_that_fell_behind_does_not_win_by_its_one_training():
     tried = [candidate("equal", 1.0, 1.0), candidate("pruned", 0.9), candidate("effects", 1.0, 0.9)]
     assert choose(tried).label == "effects"

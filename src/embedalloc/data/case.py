@@ -107,6 +107,8 @@ class DataCase:
     ----------
     training, validation
         Rows to learn from, and rows that stop trainings and choose.
+    whole
+        Both together.
     limits
         Permitted dimensions.
     seed
@@ -121,6 +123,7 @@ class DataCase:
 
     training: FieldData
     validation: FieldData
+    whole: FieldData
     limits: Limits
     seed: int
     epochs: int
@@ -141,14 +144,22 @@ class DataCase:
     def counts(self) -> Mapping[str, Ints]:
         """Rows of every level, by field and code."""
         return {
-            name: np.bincount(self.training.codes[name], minlength=levels)
-            + np.bincount(self.validation.codes[name], minlength=levels)
+            name: np.bincount(self.whole.codes[name], minlength=levels)
             for name, levels in self.cardinalities.items()
         }
 
     @cached_property
+    def design(self) -> CrossedEffects:
+        """Effects of all rows: F_j and λ_j, which say what plans to try, are those of these.
+
+        They hardly depend on one row or on which rows validate. What a network reads never
+        comes from here.
+        """
+        return fit_effects(self.whole)
+
+    @cached_property
     def effects(self) -> CrossedEffects:
-        """Effects of the training rows' levels."""
+        """Effects of the training rows' levels, which networks read."""
         return fit_effects(self.training)
 
     @cached_property
@@ -185,4 +196,5 @@ def make_case(
     kept, held_out = split_rows(
         data.target, data.task, VALIDATION_SHARE, seed=seed, label="validation"
     )
-    return DataCase(data.take(kept), data.take(held_out), limits, seed, epochs, pilots, trained)
+    parts = data.take(kept), data.take(held_out)
+    return DataCase(*parts, data, limits, seed, epochs, pilots, trained)

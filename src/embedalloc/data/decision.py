@@ -79,7 +79,7 @@ class Decision:
     planned
         The plan, where it is more than dimensions.
     effects
-        The levels' effects, of the training rows; None if the rule did not look.
+        The levels' effects; None if the rule did not look.
     candidates
         The plans that were trained and validated.
     references

@@ -73,10 +73,10 @@ def list_wishes(effects: CrossedEffects, cardinalities: Mapping[str, int]) -> li
 
 def list_plans(case: DataCase, budget: int) -> list[Plan]:
     """Return plans 1 to 3 as far as the budget and the user's limits permit, none twice."""
-    worth = {name: effect.f_statistic for name, effect in case.effects.fields.items()}
-    columns = case.effects.intercept.size
+    worth = {name: effect.f_statistic for name, effect in case.design.fields.items()}
+    columns = case.design.intercept.size
     plans: list[Plan] = []
-    for wish in list_wishes(case.effects, case.cardinalities):
+    for wish in list_wishes(case.design, case.cardinalities):
         if wish.label == "equal":
             found = _plan_equal(case, budget)
         else:
@@ -105,7 +105,7 @@ def split_dimensions(case: DataCase, plan: Plan) -> Plan | None:
     if not tables:
         return None
     rows = {name: field.rows for name, field in plan.fields.items()}
-    explained = {name: case.effects.fields[name].explained for name in plan.fields}
+    explained = {name: case.design.fields[name].explained for name in plan.fields}
     floor = COEFFICIENT_FLOOR * max(explained.values()) or 1.0
     spent = sum(field.levels * field.effect_columns for field in plan.fields.values())
     without = plan.fields.keys() - tables.keys()
@@ -163,23 +163,24 @@ def _try_plans(case: DataCase, budget: int) -> Iterator[Candidate]:
 def choose(tried: Sequence[Candidate]) -> Candidate:
     """Return the preferred candidate of those that are close to the one with the lowest loss.
 
-    Equal dimensions win within the tolerance. The other plans have much in common, and of them
-    the preferred wins within two standard errors too: then a few rows would have turned the
-    order. One that was trained once, because it was behind, does not compete with those that
-    were trained twice.
+    Equal dimensions win within the tolerance; any other plan must beat them by more. The other
+    plans have much in common, and of them the preferred wins within two standard errors too:
+    then a few rows would have turned the order. One that was trained once, because it was
+    behind, does not compete with those that were trained twice.
     """
     most = max(each.tries for each in tried)
     contenders = [each for each in tried if each.tries == most]
     best = min(contenders, key=lambda each: each.loss)
-    close = [
-        each
-        for each in contenders
-        if is_close(each, best, TOLERANCE, errors=0.0 if each.label == "equal" else 2.0)
-    ]
+    equal = next((each for each in contenders if each.label == "equal"), None)
+    if equal is not None:
+        if is_close(equal, best, TOLERANCE):
+            return equal
+        contenders = [each for each in contenders if not is_close(equal, each, TOLERANCE)]
+    close = [each for each in contenders if is_close(each, best, TOLERANCE, errors=2.0)]
     return min(close, key=lambda each: PREFERENCE.index(each.label))
 
 
-def is_close(one: Candidate, best: Candidate, share: float, *, errors: float) -> bool:
+def is_close(one: Candidate, best: Candidate, share: float, *, errors: float = 0.0) -> bool:
     """Tell whether a loss is within this share of the lowest, or so many standard errors."""
     reach = max(share * abs(best.loss), errors * _standard_error(one, best))
     return one.loss - best.loss <= reach
@@ -193,4 +194,4 @@ def _standard_error(one: Candidate, other: Candidate) -> float:
     return float(difference.std(ddof=1) / np.sqrt(len(difference)))
 
 
-SCREENED = DataRule(lambda case: case.effects, decide_screened, fits_small_budgets=True)
+SCREENED = DataRule(lambda case: case.design, decide_screened, fits_small_budgets=True)
