@@ -398,3 +398,15 @@ def test_noise_is_dropped_and_signal_kept():
         signal += sum(name in plan.plan_.dropped for name in ("signal0", "signal1"))
     assert noise >= 6
     assert signal == 0
+
+
+@pytest.mark.slow
+def test_a_row_less_hardly_ever_changes_the_plan():
+    """Measured by `python -m tests.benchmarks.stability_rates`: 5 of 6 on this table."""
+    frame, y = make_table(1, rows=1500, signal=(6, 60), noise=(150,), kind="regression")
+    plans = []
+    for left_out in (None, 10, 400, 800, 1400):
+        rows = np.delete(np.arange(1500), [] if left_out is None else left_out)
+        fit = EmbeddingAllocator(650, random_state=0).fit(frame.iloc[rows], y[rows])
+        plans.append((fit.tables_, fit.plan_.effects))
+    assert sum(plan == plans[0] for plan in plans[1:]) >= 2
