@@ -234,7 +234,8 @@ def test_the_first_answer():
     assert (same.verdict, same.gain) == ("no", 0.0)
     assert answer_beats_equal(decide([far], "effects")).verdict == "cannot tell"
     text = answer_beats_equal(decide([equal, candidate("pruned", 0.99, 0.99), far], "effects"))
-    assert "dropping and pooling +1.0 %, effects as inputs +4.0 %" in text.reason
+    assert "dropping and pooling −1.0 %, effects as inputs −4.0 %" in text.reason
+    assert "changes the validation loss by −5.0 %" in text.reason
 
 
 def test_restarts_that_do_as_well_are_named():

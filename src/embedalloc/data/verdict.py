@@ -89,8 +89,8 @@ def answer_beats_equal(decision: Decision) -> Answer:
     parts = _list_parts(decision)
     verdict: Verdict = "yes" if gain > CLEAR_GAIN else "cannot tell"
     reason = (
-        f"the plan's validation loss is {_percent(gain)} lower ({_percent(low)} to "
-        f"{_percent(high)}): {parts}"
+        f"it changes the validation loss by {_percent(-gain)} ({_percent(-high)} to "
+        f"{_percent(-low)}): {parts}"
     )
     if min(equal.losses.mean(axis=1)) <= winner.loss:
         reason += f"; the better of {equal.tries} starts of equal dimensions does as well"
@@ -98,7 +98,7 @@ def answer_beats_equal(decision: Decision) -> Answer:
 
 
 def _list_parts(decision: Decision) -> str:
-    """Say what each step from equal dimensions to the plan gained."""
+    """Say how each step from equal dimensions to the plan changed the loss."""
     words = []
     before = decision.find("equal")
     for label, what in _ADDED.items():
@@ -107,7 +107,7 @@ def _list_parts(decision: Decision) -> str:
             continue
         if label == "split" and decision.winner is not step:
             continue
-        words.append(f"{what} {_percent((before.loss - step.loss) / before.loss)}")
+        words.append(f"{what} {_percent((step.loss - before.loss) / before.loss)}")
         before = step
         if step is decision.winner:
             break
