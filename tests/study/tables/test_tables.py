@@ -1,11 +1,14 @@
 """The study of real tables in small: one split, the judge, and known summaries."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import log_loss
 
 from embedalloc.data.estimator import EmbeddingAllocator
+from embedalloc.data.verdict import TRACK_RECORD, recall
 from embedalloc.result import Allocation
 from embedalloc.rules import TABLE_RULES
 from embedalloc.study.tables.contest import (
@@ -186,3 +189,15 @@ def test_the_patients_are_a_table_too():
     assert len(table.frame) == 920
     # Nine fields with 27 values; six of them are missing somewhere, and each keeps an unseen level.
     assert 27 + 5 + 9 <= Split(table, SMALL, 0).levels <= 27 + 6 + 9  # restecg hardly ever is
+
+
+def test_the_reports_track_record_is_one_that_the_study_makes():
+    """Made by `python -m tests.benchmarks.verdict_rates`, and quoted as it stands."""
+    record = json.loads((ROOT / "src/embedalloc/data" / TRACK_RECORD).read_text())
+    assert set(record) == set(
+        track_record(judge_verdicts(made_up([0.9] * 4), 0.005), made_up([0.9] * 4))
+    )
+    entry = record["verdicts"]["beats_equal"]["yes"]
+    assert 0 <= entry["right"] <= entry["of"]
+    assert recall("beats_equal", "yes") == (entry["right"], entry["of"])
+    assert recall("splitting", "yes") is None
