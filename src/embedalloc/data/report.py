@@ -322,7 +322,7 @@ def _explain(name: str, decision: Decision, limits: Limits) -> str:
     if plan.dimension <= max(limits.minimum[name], limits.multiple_of):
         return "at the minimum"
     if decision.candidates:
-        return "by Theorem 3" if decision.winner.label == "split" else "equal"
+        return "equal"
     return "by the rule"
 
 

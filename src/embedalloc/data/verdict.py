@@ -32,7 +32,6 @@ TRACK_RECORD = "track_record.json"
 _ADDED = {
     "pruned": "dropping and pooling",
     "effects": "effects as inputs",
-    "split": "splitting dimensions",
 }
 
 
@@ -104,8 +103,6 @@ def _list_parts(decision: Decision) -> str:
     for label, what in _ADDED.items():
         step = decision.find(label)
         if before is None or step is None:
-            continue
-        if label == "split" and decision.winner is not step:
             continue
         words.append(f"{what} {_percent((step.loss - before.loss) / before.loss)}")
         before = step
