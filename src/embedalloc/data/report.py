@@ -343,7 +343,10 @@ def _write_answer(key: str, question: str, answer: Answer) -> str:
     record = recall(key, answer.verdict)
     if record is None or answer.gain is None:
         return text
-    return f"{text} This answer was right in {record[0]} of {record[1]} runs on real tables."
+    return (
+        f"{text} This answer was right in {record[0]} of {record[1]} runs on the tables that the "
+        "rule was developed on; elsewhere expect less."
+    )
 
 
 def _write_percent(share: float | None) -> str:
