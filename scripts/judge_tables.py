@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from embedalloc.study.tables.contest import DECOYS, LOSSES, run_decoys, run_split
-from embedalloc.study.tables.protocol import read_protocol, read_source
+from embedalloc.study.tables.contest import run_decoys, run_split
+from embedalloc.study.tables.outcomes import DECOYS, LOSSES
+from embedalloc.study.tables.protocol import read_protocol
+from embedalloc.study.tables.sources import read_source
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import write_table
 

@@ -2,7 +2,7 @@
 
 import json
 
-from embedalloc.study.tables.contest import DECOYS, LOSSES
+from embedalloc.study.tables.outcomes import DECOYS, LOSSES
 from embedalloc.study.tables.page import describe_tables
 from embedalloc.study.tables.protocol import read_protocol
 from embedalloc.study.tables.summary import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from embedalloc.arrays import Floats
-from embedalloc.text import make_visible
+from embedalloc.visible import make_visible
 
 #: No whole number may be larger: up to here floating point counts exactly.
 LARGEST_NUMBER = 2**53

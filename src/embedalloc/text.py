@@ -1,9 +1,11 @@
-"""Text for terminals of 80 columns: tables, bars, paragraphs, and names that may hold anything."""
+"""Text for terminals of 80 columns: tables, bars, paragraphs and long names."""
 
 import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
+
+from embedalloc.visible import make_visible
 
 COLUMNS = 80
 LONGEST_NAME = 24
@@ -60,24 +62,6 @@ def pad(text: str, width: int, sign: str = "<") -> str:
     """Return a line with blanks up to so many columns, on its right (`<`) or left (`>`)."""
     blanks = " " * (width - count_columns(text))
     return text + blanks if sign == "<" else blanks + text
-
-
-def make_visible(text: str) -> str:
-    r"""Return text in which whatever does not print is a visible mark.
-
-    A name from a user's file may hold escape sequences that colour a terminal or rename its
-    window, line ends, or bytes that are no characters. Every such text is printed through this.
-
-    Examples
-    --------
-    >>> print(make_visible("\x1b[31mred"), make_visible("two\nlines"))
-    \x1b[31mred two\nlines
-    """
-    if text.isprintable():
-        return text
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
-    )
 
 
 def cut_name(name: str, longest: int = LONGEST_NAME) -> str:

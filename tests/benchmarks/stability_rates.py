@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.data.estimator import EmbeddingAllocator
-from embedalloc.study.tables.protocol import read_protocol, read_source
+from embedalloc.study.tables.protocol import read_protocol
+from embedalloc.study.tables.sources import read_source
 from tests.oracles.simulated_tables import make_table
 from tests.places import ROOT
 

@@ -15,7 +15,8 @@ import pandas as pd
 
 from embedalloc.data.verdict import TRACK_RECORD
 from embedalloc.study.tables.contest import Split
-from embedalloc.study.tables.protocol import read_protocol, read_source
+from embedalloc.study.tables.protocol import read_protocol
+from embedalloc.study.tables.sources import read_source
 from embedalloc.study.tables.summary import (
     BASE,
     DECIDING,

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from embedalloc import __version__
-from embedalloc.text import make_visible
+from embedalloc.visible import make_visible
 
 
 class InputError(click.ClickException):

@@ -13,7 +13,7 @@ import click
 from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
 from embedalloc.audit.printed import ConfusionMatrix, MetricsTable
 from embedalloc.command_line import InputError
-from embedalloc.text import make_visible
+from embedalloc.visible import make_visible
 
 
 @click.command()

@@ -29,7 +29,8 @@ from embedalloc.data.table import (
     find_task,
     suggest_budget,
 )
-from embedalloc.text import COLUMNS, cut_name, make_visible, text_table
+from embedalloc.text import COLUMNS, cut_name, text_table
+from embedalloc.visible import make_visible
 
 #: Of more columns than this only the first are listed.
 MOST_COLUMNS = 60

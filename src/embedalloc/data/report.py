@@ -19,7 +19,8 @@ from embedalloc.data.verdict import (
     recall,
 )
 from embedalloc.result import Allocation
-from embedalloc.text import COLUMNS, bar, cut_name, make_visible, paragraph, text_table
+from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
+from embedalloc.visible import make_visible
 
 #: A field has "no effect" only if a test of its effect has at least this p-value.
 LARGEST_P_VALUE = 0.05

@@ -13,15 +13,15 @@ from embedalloc.result import Allocation
 from embedalloc.rules import TABLE_RULES
 from embedalloc.study.tables.contest import (
     CONTROLS,
-    DECOYS,
-    LOSSES,
     Split,
     run_decoys,
     run_split,
 )
 from embedalloc.study.tables.judge import Inputs, encode_target, judge_plan, read_numbers
+from embedalloc.study.tables.outcomes import DECOYS, LOSSES
 from embedalloc.study.tables.page import describe_tables
-from embedalloc.study.tables.protocol import Table, read_protocol, read_source
+from embedalloc.study.tables.protocol import read_protocol
+from embedalloc.study.tables.sources import Table, read_source
 from embedalloc.study.tables.summary import (
     DIFFERENCES,
     VERDICTS,

@@ -27,8 +27,8 @@ from embedalloc.study.tables.judge import (
     judge_plan,
     read_numbers,
 )
-from embedalloc.study.tables.protocol import Protocol, Table
-from embedalloc.study.workflow.tables import Column, Contract
+from embedalloc.study.tables.protocol import Protocol
+from embedalloc.study.tables.sources import Table
 
 #: The registry names these as text; imported, an edit of one is an edit of this study.
 LEARNING_RULES = (SCREENED, PAPER, FREQUENCY_WEIGHTED, RESPONSE_AWARE)
@@ -42,38 +42,6 @@ CONTROLS = (
     "effects only",
     "one-hot ridge",
     "gradient boosting",
-)
-
-LOSSES = Contract(
-    "tables_losses",
-    {
-        "table": Column("text", "name of the table"),
-        "split": Column("integer", "number of the split", low=0),
-        "budget": Column("number", "dimensions on average", low=0),
-        "contestant": Column("text", "rule or control"),
-        "initialisation": Column("text", "how the judge's embeddings start"),
-        "loss": Column("number", "test loss"),
-        "parameters": Column("integer", "numbers spent", low=0),
-        "trainings": Column("integer", "networks trained to plan", low=0),
-        "seconds": Column("number", "time to plan", low=0),
-        "chosen": Column("text", "plan that won; empty where nothing was tried"),
-        "verdict": Column("text", "whether the plan says that it beats equal dimensions"),
-        "gain": Column("number", "its gain on validation", may_be_missing=True),
-        "splitting": Column("text", "whether the plan says that splitting matters"),
-    },
-    key=("table", "split", "budget", "contestant", "initialisation"),
-)
-DECOYS = Contract(
-    "tables_decoys",
-    {
-        "table": Column("text", "name of the table"),
-        "split": Column("integer", "number of the split", low=0),
-        "decoy": Column("text", "permuted, corrupted or combined"),
-        "has_table": Column("flag", "whether the plan gives it a table"),
-        "has_effect": Column("flag", "whether its effect is an input"),
-        "chosen": Column("text", "plan that won"),
-    },
-    key=("table", "split", "decoy"),
 )
 
 
