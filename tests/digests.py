@@ -23,7 +23,8 @@ def tables(directory: str | Path) -> dict[str, pa.Table]:
     """
     parts: dict[str, list[tuple[int, Path]]] = {}
     for path in Path(directory).rglob("*.parquet"):
-        if ".snakemake" in path.parts or path.name.startswith(".part-"):
+        # Files of Snakemake's, and data that lie in a copy of the project.
+        if {".snakemake", "workflow"} & {*path.parts} or path.name.startswith(".part-"):
             continue
         family, number = re.fullmatch(r"(.*?)(\d*)\.parquet", path.name).groups()
         name = f"{family}{'*' if number else ''}.parquet"

@@ -137,14 +137,13 @@ def test_a_run_says_one_short_line_per_job_and_all_of_a_failure(tmp_path):
     assert "4 jobs" in said
     assert "4 of 4: plot_exp1_gap" in said
     assert len(said) < 12
-    (tmp_path / "results/exp1/exponential/profiles0.parquet").write_bytes(b"damaged")
-    (tmp_path / target).unlink()
-    failed = run(tmp_path, target, "--rerun-triggers", "mtime")
+    loud = "theory={generalisation: {noise: 1000000000.0}}"
+    failed = run(tmp_path, "figures/theory_generalisation.pdf", "--config", loud)
     assert failed.returncode
     said = failed.stdout.splitlines()
-    at = said.index("FAILED: plot_exp1_gap")
-    assert said[at + 1] == "  log results/logs/plot_exp1_gap.log:"
-    assert "exponential/profiles0.parquet: damaged or not parquet" in said[at + 2]
+    at = said.index("FAILED: simulate_theory_generalisation")
+    assert said[at + 1] == "  log results/logs/simulate_theory_generalisation.log:"
+    assert "theory.generalisation: with noise 1e+09" in "".join(said[at + 2 :])
 
 
 def test_a_terminal_shows_a_bar(tmp_path):
