@@ -71,7 +71,11 @@ def by_name(values: object, what: str) -> dict[str, Any] | None:
     """Return values that carry names (a mapping, a pandas Series) as a dictionary, else None."""
     if not (hasattr(values, "keys") and hasattr(values, "items")):
         return None
-    pairs = list(values.items())
+    return all_different(list(values.items()), what)
+
+
+def all_different(pairs: Sequence[tuple[Any, Any]], what: str) -> dict[Any, Any]:
+    """Return pairs of a name and a value as a dictionary, or say which name is there twice."""
     named = dict(pairs)
     if len(named) < len(pairs):
         names = [name for name, _ in pairs]

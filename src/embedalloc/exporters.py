@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from embedalloc.checks import real_number, show, whole_number
+from embedalloc.checks import all_different, real_number, show, whole_number
 from embedalloc.result import Allocation
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def to_json(allocation: Allocation) -> str:
 def from_json(text: str) -> Allocation:
     """Return the allocation that `to_json` wrote, after a look at its budget."""
     try:
-        content = json.loads(text, object_pairs_hook=_refuse_repeated_names)
+        content = json.loads(text, object_pairs_hook=lambda pairs: all_different(pairs, "JSON"))
         rows = content["predictors"].items()
 
         def by_field(what: str, least: int = 0) -> dict[str, int]:
@@ -251,15 +251,6 @@ def _without_dots(name: str) -> str:
     if not name:
         raise ValueError("a field with an empty name cannot be the key of a module")
     return name.replace("%", "%25").replace(".", "%2E")
-
-
-def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{repeated!r} is named twice")
-    return content
 
 
 def _column_names(value: object, name: str) -> list[str]:
