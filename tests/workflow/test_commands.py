@@ -125,6 +125,35 @@ def test_a_package_that_snakemake_itself_lacks_is_named_with_the_way_out(tmp_pat
     assert "Traceback" not in done.stdout
 
 
+TWICE = "a0: &a0 {x: 1}\n" + "".join(
+    f"a{i}: &a{i} {{p: *a{i - 1}, q: *a{i - 1}}}\n" for i in range(1, 40)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("exp3: &a {replications: 100, again: *a}", "again: nested more than 20 deep"),
+        (TWICE, "more than 100,000 values in all; look for repeated aliases"),
+    ],
+)
+def test_a_file_that_snakemake_would_merge_for_ever_is_refused(tmp_path, text, message):
+    file = tmp_path / "other.yaml"
+    file.write_text(text)
+    done = run(tmp_path, "--dry-run", config=file)
+    assert done.returncode == 1
+    (_, first, second) = done.stdout.splitlines()
+    assert first.startswith(f"{file}: ")
+    assert message in second
+
+
+def test_a_value_that_snakemake_would_merge_for_ever_is_refused(tmp_path):
+    done = run(tmp_path, "--dry-run", "--config", "exp3=&a {x: *a}", "seed=7", config=None)
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[1].startswith("--config exp3: ")
+    assert "nested more than 20 deep" in done.stdout
+
+
 def test_a_dry_run_is_a_short_list(tmp_path):
     said = run(tmp_path, "--dry-run", config=None).stdout.splitlines()
     assert "simulate_exp3                           5" in said

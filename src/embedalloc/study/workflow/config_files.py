@@ -4,8 +4,9 @@ Snakemake reads the same files by itself, and there the last of two equal keys w
 where it can and YAML otherwise, and so does this module.
 """
 
+import argparse
 import json
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,27 @@ class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  
             lines[str(key.value)] = line
         mapping: dict[Hashable, Any] = super().construct_mapping(node, deep)
         return mapping
+
+
+def check_arguments(arguments: Sequence[str]) -> None:
+    """End the process with one line if settings that Snakemake's arguments name are refused."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--configfile", "--configfiles", nargs="+", default=())
+    parser.add_argument("--config", "-C", nargs="*", default=())
+    named, _ = parser.parse_known_args(arguments)
+    try:
+        for path in named.configfile:
+            check_file(Path(path))
+        for given in named.config:
+            check_value(given)
+    except ConfigError as error:
+        raise SystemExit(str(error)) from None
+
+
+def check_value(given: str) -> None:
+    """Refuse a value of `--config key=value` that does not say one thing."""
+    key, _, text = given.partition("=")
+    check_text(text, f"--config {key}")
 
 
 def check_file(path: Path) -> None:

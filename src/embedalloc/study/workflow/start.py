@@ -15,7 +15,7 @@ import yaml
 
 from embedalloc.study.settings.configuration import Configuration, read_configuration
 from embedalloc.study.settings.errors import ConfigError
-from embedalloc.study.workflow.config_files import check_file, check_text
+from embedalloc.study.workflow.config_files import check_file, check_value
 from embedalloc.study.workflow.environment import forget_steering
 from embedalloc.study.workflow.job import WORKFLOW
 from embedalloc.study.workflow.places import PROJECT
@@ -37,8 +37,7 @@ def check_sources(workflow: Any) -> None:
     for file in [Path(workflow.basedir, "config.yaml"), *workflow.configfiles]:
         check_file(Path(os.path.relpath(file)))
     for given in workflow.config_settings.config_args or ():
-        key, _, text = given.partition("=")
-        check_text(text, f"--config {key}")
+        check_value(given)
 
 
 def prepare(workflow: Any, config: MutableMapping[str, Any]) -> Configuration:
