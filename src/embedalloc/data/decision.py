@@ -139,11 +139,11 @@ def fit_coefficients(
     found = {}
     for name, trained in model.tables.items():
         table = model.initial_tables[name] if initial else trained
-        frequencies = model.frequencies[name].double()
-        rows = table.double()[frequencies > 0]
+        frequencies = model.frequencies[name].astype(np.float64)
+        rows = table[frequencies > 0].astype(np.float64)
         if weighted:
-            rows = rows * frequencies[frequencies > 0].sqrt()[:, None]
-        found[name] = float(fit_coefficient(spectral_tails(singular_values(rows.numpy()))))
+            rows = rows * np.sqrt(frequencies[frequencies > 0])[:, None]
+        found[name] = float(fit_coefficient(spectral_tails(singular_values(rows))))
     return found
 
 

@@ -4,24 +4,22 @@ The pilot and the candidates of every data-driven rule are this network. Embeddi
 (standard deviation 0.05): started at 1, their spectrum after training is mostly the noise that
 they started from. A field of dimension 0 is left out.
 
-All random numbers come from named streams, nothing from torch's global state; training runs on
-one thread, so that the bits do not depend on the machine's load, and the caller's thread count
-is put back.
+All random numbers come from named streams; training runs on one thread, so that the bits do not
+depend on the machine's load, and the caller's thread count is put back.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn import functional
+from threadpoolctl import threadpool_limits
 
 from embedalloc.arrays import Floats
+from embedalloc.data.gradients import Adam, Reals, TableNetwork
 from embedalloc.data.table import FieldData, PredictionTask
 from embedalloc.streams import stream
 
@@ -65,13 +63,13 @@ class TabularModel:
     """
 
     task: PredictionTask
-    tables: Mapping[str, Tensor]
-    blocks: Mapping[str, Tensor]
-    frequencies: Mapping[str, Tensor]
-    number_block: Tensor
-    first_bias: Tensor
-    layers: tuple[tuple[Tensor, Tensor], ...]
-    initial_tables: Mapping[str, Tensor]
+    tables: Mapping[str, Reals]
+    blocks: Mapping[str, Reals]
+    frequencies: Mapping[str, Reals]
+    number_block: Reals
+    first_bias: Reals
+    layers: tuple[tuple[Reals, Reals], ...]
+    initial_tables: Mapping[str, Reals]
     history: tuple[float, ...] = ()
     validation_losses: Floats = field(default_factory=lambda: np.empty(0))
 
@@ -80,7 +78,7 @@ class TabularModel:
         """Mean validation loss with the weights that were kept."""
         return float(self.validation_losses.mean())
 
-    def contributions(self) -> dict[str, Tensor]:
+    def contributions(self) -> dict[str, Reals]:
         """Return T_j = (E_j − 1 π_j'E_j) W_j, what each level adds to the first layer.
 
         Centred, so that leaving a field out means giving every row its average contribution.
@@ -90,45 +88,45 @@ class TabularModel:
             for name, table in self.tables.items()
         }
 
-    def pre_activation(self, data: FieldData) -> Tensor:
-        """Return the first layer's input for every row."""
-        average = self.first_bias.clone()
-        for name, table in self.tables.items():
-            average += (self.frequencies[name] @ table) @ self.blocks[name]
-        total = torch.from_numpy(data.numbers) @ self.number_block + average
-        for name, contribution in self.contributions().items():
-            total += contribution[torch.from_numpy(data.codes[name])]
-        return total
-
-    def losses_from(self, pre_activation: Tensor, target: NDArray[np.generic]) -> Floats:
-        """Return the loss of every row, from the first layer's input."""
-        chunks = zip(
-            torch.split(pre_activation, CHUNK),
-            torch.split(torch.from_numpy(target), CHUNK),
-            strict=True,
-        )
-        parts = [
-            row_losses(_apply_layers(some, self.layers), goal, self.task) for some, goal in chunks
+    def outputs(self, data: FieldData) -> Reals:
+        """Return the network's outputs, a line per row."""
+        codes = [data.codes[name] for name in self.tables]
+        tables = [
+            table.take(each, axis=0)
+            for table, each in zip(self.tables.values(), codes, strict=True)
         ]
-        return torch.cat(parts).double().numpy()
+        first = np.vstack([*self.blocks.values(), self.number_block])
+        reached = np.hstack([*tables, data.numbers]) @ first + self.first_bias
+        for weights, bias in self.layers:
+            reached = np.maximum(reached, 0) @ weights + bias
+        return reached
 
     def losses(self, data: FieldData) -> Floats:
         """Return the loss of every row."""
-        with torch.no_grad():
-            return self.losses_from(self.pre_activation(data), data.target)
+        losses = np.empty(len(data))
+        # New rows may lie anywhere: a loss may be infinite.
+        with np.errstate(over="ignore", invalid="ignore"):
+            for begin in range(0, len(data), CHUNK):
+                rows = slice(begin, begin + CHUNK)
+                some = data.take(rows)
+                losses[rows] = row_losses(self.outputs(some), some.target, self.task)
+        return losses
 
     def loss(self, data: FieldData) -> float:
         """Return the mean loss."""
         return float(self.losses(data).mean())
 
 
-def row_losses(outputs: Tensor, target: Tensor, task: PredictionTask) -> Tensor:
+def row_losses(outputs: Reals, target: NDArray[Any], task: PredictionTask) -> Reals:
     """Return logloss, cross entropy or squared error, row by row."""
     if task.kind == "multiclass":
-        return functional.cross_entropy(outputs, target, reduction="none")
-    first = outputs.squeeze(1)
+        below = outputs - outputs.max(axis=1, keepdims=True)
+        chosen = below[np.arange(len(target)), target]
+        return np.log(np.exp(below).sum(axis=1)) - chosen
+    first = outputs[:, 0]
     if task.kind == "binary":
-        return functional.binary_cross_entropy_with_logits(first, target, reduction="none")
+        # log(1 + exp(x)) − y x, without large exponentials.
+        return np.maximum(first, 0) - first * target + np.log1p(np.exp(-np.abs(first)))
     return (first - target) ** 2
 
 
@@ -136,17 +134,6 @@ def batch_size(rows: int) -> int:
     """Return the power of two below a fiftieth of the rows, within `BATCH_SIZES`."""
     smallest, largest = BATCH_SIZES
     return min(max(2 ** int(math.log2(max(rows / 50, 1))), smallest), largest)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch compute on one thread, and put the caller's number of threads back."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def train_tabular(
@@ -172,7 +159,7 @@ def train_tabular(
     epochs
         Most passes over the training rows.
     """
-    with one_thread():
+    with threadpool_limits(1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
         start = _start_model(training, dimensions, seed, label)
         return _fit(start, training, validation, stream(seed, label, "order"), epochs)
 
@@ -185,9 +172,9 @@ def _start_model(
     widths = [*HIDDEN, data.task.outputs]
     bound = 1 / math.sqrt(max(inputs, 1))
 
-    def uniform(rows: int, columns: int, limit: float, *parts: str | int) -> Tensor:
+    def uniform(rows: int, columns: int, limit: float, *parts: str | int) -> Reals:
         values = stream(seed, label, *parts).uniform(-limit, limit, size=(rows, columns))
-        return torch.tensor(values, dtype=torch.float32)
+        return values.astype(np.float32)
 
     tables, blocks, frequencies = {}, {}, {}
     for name in used:
@@ -196,10 +183,10 @@ def _start_model(
         values = stream(seed, label, "table", name).standard_normal(
             size=(dimension, levels), dtype=np.float32
         )
-        tables[name] = torch.tensor(EMBEDDING_DEVIATION * values.T)
+        tables[name] = EMBEDDING_DEVIATION * values.T
         blocks[name] = uniform(dimension, widths[0], bound, "block", name)
         counts = np.bincount(data.codes[name], minlength=levels)
-        frequencies[name] = torch.tensor(counts / max(len(data), 1), dtype=torch.float32)
+        frequencies[name] = (counts / max(len(data), 1)).astype(np.float32)
     layers = []
     for depth, (fan_in, fan_out) in enumerate(pairwise(widths)):
         limit = 1 / math.sqrt(fan_in)
@@ -214,119 +201,81 @@ def _start_model(
         number_block=uniform(data.numbers.shape[1], widths[0], bound, "numbers"),
         first_bias=uniform(1, widths[0], bound, "first bias")[0],
         layers=tuple(layers),
-        initial_tables={name: table.clone() for name, table in tables.items()},
+        initial_tables={name: table.copy() for name, table in tables.items()},
     )
 
 
-def _fit_constant(data: FieldData) -> Tensor:
+def _fit_constant(data: FieldData) -> Reals:
     """Return the outputs that fit the target best when nothing is known."""
     if data.task.kind == "regression":
-        return torch.tensor([float(data.target.mean())])
+        return np.array([data.target.mean()], dtype=np.float32)
     if data.task.kind == "binary":
         share = (float(data.target.sum()) + 0.5) / (len(data) + 1)
-        return torch.tensor([math.log(share / (1 - share))])
+        return np.array([math.log(share / (1 - share))], dtype=np.float32)
     counts = np.bincount(data.target, minlength=data.task.outputs) + 0.5
-    return torch.tensor(np.log(counts / counts.sum()), dtype=torch.float32)
-
-
-def _apply_layers(pre_activation: Tensor, layers: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    hidden = pre_activation
-    for weights, bias in layers:
-        hidden = torch.addmm(bias, torch.relu(hidden), weights)
-    return hidden
+    return np.log(counts / counts.sum()).astype(np.float32)
 
 
 def _fit(
-    model: TabularModel,
+    start: TabularModel,
     training: FieldData,
     validation: FieldData,
     rng: np.random.Generator,
     epochs: int,
 ) -> TabularModel:
     """Train from the model's values and return it with the best epoch's weights."""
-    weights = _FlatWeights(model)
-    codes = [training.codes[name] for name in model.tables]
+    network = make_network(start)
+    model = _share_values(start, network)
+    adam = Adam(network.values)
+    places = network.place_levels([training.codes[name] for name in model.tables])
+    numbers = training.numbers.T
     batch = batch_size(len(training))
-    best, best_epoch, kept = math.inf, 0, weights.values.clone()
+    best, best_epoch, kept = math.inf, 0, network.values.copy()
     history: list[float] = []
     for epoch in range(1, epochs + 1):
         order = rng.permutation(len(training))
+        # All rows are put in order at once: batches are then parts without copies.
+        each_place, each_number = places[:, order], numbers[:, order]
+        each_target = training.target[order]
         for begin in range(0, len(order), batch):
-            rows = order[begin : begin + batch]
-            levels = [torch.from_numpy(each[rows]) for each in codes]
-            outputs = weights.outputs(levels, torch.from_numpy(training.numbers[rows]))
-            losses = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task)
-            torch.autograd.backward(losses.mean())
-            weights.step()
-        _fill_absent_levels(weights.model)
-        history.append(weights.model.loss(validation))
+            rows = slice(begin, begin + batch)
+            gradient = network.gradient(
+                each_place[:, rows], each_number[:, rows], each_target[rows], model.task.kind
+            )
+            adam.step(gradient, LEARNING_RATE)
+        _fill_absent_levels(model)
+        history.append(model.loss(validation))
         if history[-1] < best:
             best, best_epoch = history[-1], epoch
-            kept.copy_(weights.values)
+            kept[:] = network.values
         elif epoch - best_epoch >= PATIENCE:
             break
-    weights.values.copy_(kept)
-    _fill_absent_levels(weights.model)
-    losses_kept = weights.model.losses(validation)
-    return replace(weights.model, history=tuple(history), validation_losses=losses_kept)
+    network.values[:] = kept
+    _fill_absent_levels(model)
+    losses_kept = model.losses(validation)
+    return replace(model, history=tuple(history), validation_losses=losses_kept)
 
 
-class _FlatWeights:
-    """All parameters in one vector and their gradients in another, so that Adam is five calls.
+def make_network(model: TabularModel) -> TableNetwork:
+    """Return a network with copies of the model's values, whose gradients can be computed."""
+    first = np.vstack([*model.blocks.values(), model.number_block, model.first_bias])
+    rest = [np.vstack([weights, bias]) for weights, bias in model.layers]
+    return TableNetwork(list(model.tables.values()), [first, *rest])
 
-    Adam (Kingma and Ba, 2015) has the usual constants. It is dense even for tables of 100,000
-    levels: with batches of thousands that beats updating the touched rows only. `model` shares
-    the values.
-    """
 
-    def __init__(self, model: TabularModel) -> None:
-        first = [*model.blocks.values(), model.number_block]
-        start = [*model.tables.values(), torch.cat(first), model.first_bias]
-        start += [value for layer in model.layers for value in layer]
-        self.values = torch.cat([value.flatten() for value in start])
-        self._gradient, self._mean, self._square = self.values.new_zeros(3, len(self.values))
-        self._steps = 0
-        sizes = [value.numel() for value in start]
-        parts = []
-        for value, flat, slope in zip(
-            start, torch.split(self.values, sizes), torch.split(self._gradient, sizes), strict=True
-        ):
-            part = flat.view(value.shape).requires_grad_(True)
-            part.grad = slope.view(value.shape)
-            parts.append(part)
-        self._tables = parts[: len(model.tables)]
-        self._first, self._first_bias, *rest = parts[len(model.tables) :]
-        self._layers = tuple(zip(rest[::2], rest[1::2], strict=True))
-        *blocks, number_block = torch.split(self._first.detach(), [len(block) for block in first])
-        tables = [table.detach() for table in self._tables]
-        self.model = replace(
-            model,
-            tables=dict(zip(model.tables, tables, strict=True)),
-            blocks=dict(zip(model.tables, blocks, strict=True)),
-            number_block=number_block,
-            first_bias=self._first_bias.detach(),
-            layers=tuple((a.detach(), b.detach()) for a, b in self._layers),
-        )
-
-    def outputs(self, levels: Sequence[Tensor], numbers: Tensor) -> Tensor:
-        """Return the network's outputs, with gradients."""
-        inputs = [
-            functional.embedding(codes, table)
-            for codes, table in zip(levels, self._tables, strict=True)
-        ]
-        hidden = torch.addmm(self._first_bias, torch.cat([*inputs, numbers], dim=1), self._first)
-        return _apply_layers(hidden, self._layers)
-
-    def step(self) -> None:
-        """Move the values once by their gradients, and start new gradients."""
-        self._steps += 1
-        self._mean.lerp_(self._gradient, 0.1)
-        self._square.mul_(0.999).addcmul_(self._gradient, self._gradient, value=0.001)
-        scale = math.sqrt(1 - 0.999**self._steps)
-        size = self._square.sqrt().add_(1e-8 * scale)
-        rate = LEARNING_RATE * scale / (1 - 0.9**self._steps)
-        self.values.addcdiv_(self._mean, size, value=-rate)
-        self._gradient.zero_()
+def _share_values(model: TabularModel, network: TableNetwork) -> TabularModel:
+    """Return the model with the network's values, which change when the network's do."""
+    first, *rest = network.layers
+    ends = np.cumsum([len(block) for block in model.blocks.values()])
+    *blocks, number_block = np.split(first[:-1], ends)
+    return replace(
+        model,
+        tables=dict(zip(model.tables, network.tables, strict=True)),
+        blocks=dict(zip(model.tables, blocks, strict=True)),
+        number_block=number_block,
+        first_bias=first[-1],
+        layers=tuple((layer[:-1], layer[-1]) for layer in rest),
+    )
 
 
 def _fill_absent_levels(model: TabularModel) -> None:

@@ -3,8 +3,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
@@ -37,15 +35,12 @@ def train_half_pilots(case: DataCase, *, later: int) -> tuple[Pilot, Pilot]:
     return pilots[0], pilots[1]
 
 
-def split_by_rank(model: TabularModel, name: str) -> list[tuple[Tensor, Tensor]]:
+def split_by_rank(model: TabularModel, name: str) -> list[tuple[Floats, Floats]]:
     """Split T_j into rank-one parts (a score per level, a direction), the largest first."""
-    contribution = model.contributions()[name].double()
-    weighted = contribution.T @ (model.frequencies[name].double()[:, None] * contribution)
-    _, directions = torch.linalg.eigh(weighted)
-    return [
-        ((contribution @ direction).float(), direction.float())
-        for direction in directions.T.flip(0)
-    ]
+    contribution = model.contributions()[name].astype(np.float64)
+    weighted = contribution.T @ (model.frequencies[name][:, None] * contribution)
+    _, directions = np.linalg.eigh(weighted)
+    return [(contribution @ direction, direction) for direction in directions.T[::-1]]
 
 
 def expand_target(data: FieldData) -> Floats:

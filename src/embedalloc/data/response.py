@@ -69,7 +69,7 @@ def _scores(model: TabularModel, data: FieldData, name: str, levels: int) -> Flo
     """Return the rows' centred scores on T_j's singular directions that are more than rounding."""
     codes = data.codes[name]
     most = min(levels - 1, model.tables[name].shape[1])
-    columns = [scores.double().numpy()[codes] for scores, _ in split_by_rank(model, name)]
+    columns = [scores[codes] for scores, _ in split_by_rank(model, name)]
     matrix = np.stack(columns[: max(most, 1)], axis=1)
     matrix = matrix - matrix.mean(axis=0)
     norms = np.linalg.norm(matrix, axis=0)
