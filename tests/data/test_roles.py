@@ -36,7 +36,9 @@ def taken(column, y=None, **words):
         ([True, False] * 50, "table"),
         ([0.5, 1.5] * 50, "number"),
         ([1, 2] * 50, "table"),
-        ([1.0, 2.0, np.nan, 3.0] * 25, "table"),
+        ([1.0, 2.0, np.nan, 3.0] * 25, "table"),  # so pandas reads whole numbers with gaps
+        (pd.array([1, 2, None, 3] * 25, dtype="Int64"), "table"),
+        (np.array([1, 2] * 50, dtype=np.float32), "number"),
         (np.arange(100), "identifier"),
         (np.arange(100)[::-1] + 7, "identifier"),
         (np.arange(100) * 2, "number"),

@@ -1,7 +1,7 @@
 """What a rule that reads data is given."""
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -43,13 +43,19 @@ class Limits:
     droppable: frozenset[str]
     poolable: frozenset[str] = frozenset()
 
-    def for_rows(self, rows: Mapping[str, int], without: Set[str]) -> Constraints:
-        """Return the words of `build_problem` for tables of so many rows, some left out."""
+    def for_rows(
+        self, rows: Mapping[str, int], without: Set[str], largest: int | None = None
+    ) -> Constraints:
+        """Return the words of `build_problem` for tables of so many rows, some left out.
+
+        No dimension is above `largest`, unless the smallest that is permitted is.
+        """
+        useful = {name: min(count - 1, largest or count) for name, count in rows.items()}
         return {
             "minimum": self.minimum,
             "maximum": {
-                name: min(largest, max(rows[name] - 1, self.smallest(name)))
-                for name, largest in self.maximum.items()
+                name: min(most, max(useful[name], self.smallest(name)))
+                for name, most in self.maximum.items()
             },
             "fixed": {**self.fixed, **dict.fromkeys(without, 0)},
             "multiple_of": self.multiple_of,
@@ -119,6 +125,8 @@ class DataCase:
         How many pilots the spectral rules train.
     trained
         Called after each training, with how many more may follow at most.
+    number
+        Of the turn: each has validation rows and initial weights of its own.
     """
 
     training: FieldData
@@ -129,6 +137,7 @@ class DataCase:
     epochs: int
     pilots: int
     trained: Callable[[int], None]
+    number: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -167,8 +176,17 @@ class DataCase:
         """Effects as inputs of the training rows, cross-fitted, by field."""
         return cross_fit_effects(self.training, self.effects, self.names, seed=self.seed)
 
+    def turn(self, number: int) -> "DataCase":
+        """Return the same case with other rows for validation and other initial weights."""
+        if number == self.number:
+            return self
+        training, validation = _hold_out(self.whole, self.seed, number)
+        return replace(self, training=training, validation=validation, number=number)
+
     def train(self, dimensions: Mapping[str, int], label: str = "candidate") -> TabularModel:
         """Train a network with these dimensions; the label names its random numbers."""
+        if self.number:
+            label = f"{label} {self.number}"
         return train_tabular(
             self.training,
             self.validation,
@@ -193,8 +211,11 @@ def make_case(
     trained: Callable[[int], None] = lambda remaining: None,
 ) -> DataCase:
     """Hold out validation rows and return the case; see `DataCase` for the words."""
-    kept, held_out = split_rows(
-        data.target, data.task, VALIDATION_SHARE, seed=seed, label="validation"
-    )
-    parts = data.take(kept), data.take(held_out)
-    return DataCase(*parts, data, limits, seed, epochs, pilots, trained)
+    return DataCase(*_hold_out(data, seed, 0), data, limits, seed, epochs, pilots, trained)
+
+
+def _hold_out(data: FieldData, seed: int, number: int) -> tuple[FieldData, FieldData]:
+    """Return training and validation rows; each number has others."""
+    label = f"validation {number}" if number else "validation"
+    kept, held_out = split_rows(data.target, data.task, VALIDATION_SHARE, seed=seed, label=label)
+    return data.take(kept), data.take(held_out)

@@ -1,6 +1,7 @@
 """Networks that follow a plan, and the plans that were tried."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -52,23 +53,31 @@ def read_effects(plan: Plan, effects: CrossedEffects | None, data: FieldData) ->
     return {name: effects.fields[name].read(data.codes[name]) for name in plan.effects}
 
 
-def train_plan(case: DataCase, plan: Plan, label: str = "candidate") -> PlannedModel:
-    """Train a network that follows a plan; the label names its random numbers."""
+def train_plan(case: DataCase, plan: Plan) -> PlannedModel:
+    """Train a network that follows a plan."""
     effects = case.effects if plan.effects else None
     prepared = replace(
         case,
         training=plan.apply(case.training, case.training_effects if plan.effects else {}),
         validation=plan.apply(case.validation, read_effects(plan, effects, case.validation)),
     )
-    return PlannedModel(plan, effects, prepared.train(plan.dimensions, label))
+    return PlannedModel(plan, effects, prepared.train(plan.dimensions))
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A plan that was tried: the loss of every validation row, one line per training."""
+    """A plan that was tried.
+
+    Attributes
+    ----------
+    plan
+        What was tried.
+    losses
+        Loss of every validation row, by training; each training has validation rows of its own.
+    """
 
     plan: Plan
-    losses: Floats
+    losses: tuple[Floats, ...] = ()
 
     @property
     def label(self) -> str:
@@ -76,23 +85,36 @@ class Candidate:
         return self.plan.label
 
     @property
-    def loss(self) -> float:
-        """Mean validation loss over trainings."""
-        return float(self.losses.mean())
-
-    @property
     def tries(self) -> int:
         """Number of trainings."""
         return len(self.losses)
 
+    @property
+    def loss(self) -> float:
+        """Mean validation loss over trainings."""
+        return float(np.mean([each.mean() for each in self.losses]))
 
-def try_plan(case: DataCase, plan: Plan, *, start: int = 0) -> Candidate:
-    """Train a plan once; `start` numbers the initialisation."""
-    label = f"restart {start}" if start else "candidate"
-    return Candidate(plan, train_plan(case, plan, label).validation_losses[None, :])
+    def try_on(self, case: DataCase) -> "Candidate":
+        """Return the candidate with one more training."""
+        return replace(self, losses=(*self.losses, train_plan(case, self.plan).validation_losses))
 
 
-def try_again(case: DataCase, candidate: Candidate) -> Candidate:
-    """Train a candidate once more, from other initial weights."""
-    again = try_plan(case, candidate.plan, start=candidate.tries)
-    return replace(candidate, losses=np.vstack([candidate.losses, again.losses]))
+class Difference(NamedTuple):
+    """Of two candidates' mean losses, and its standard error over rows and trainings."""
+
+    mean: float
+    error: float
+
+
+def compare(one: Candidate, other: Candidate) -> Difference:
+    """Return how much higher the loss of the first is, over the trainings that both had.
+
+    Losses are paired by row. Trainings differ in their rows and initial weights, so the spread of
+    their means counts where it is larger than the rows alone explain.
+    """
+    pairs = [a - b for a, b in zip(one.losses, other.losses, strict=False)]
+    means = np.array([pair.mean() for pair in pairs])
+    variance = sum(pair.var(ddof=1) / len(pair) for pair in pairs if len(pair) > 1) / len(pairs)
+    if len(pairs) > 1:
+        variance = max(variance, means.var(ddof=1))
+    return Difference(float(means.mean()), float(np.sqrt(variance / len(pairs))))

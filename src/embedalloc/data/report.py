@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from embedalloc.arrays import Floats
 from embedalloc.data.case import Limits
 from embedalloc.data.decision import Decision
 from embedalloc.data.table import FieldData, TaskKind
@@ -84,10 +85,14 @@ class CandidateReport:
 
 @dataclass(frozen=True)
 class ReferenceReport:
-    """A model without embeddings."""
+    """A model without embeddings, on the validation rows of the first training.
+
+    `change` is its loss against the plan's on the same rows, as a share of the latter.
+    """
 
     label: str
     validation_loss: float
+    change: float
 
 
 @dataclass(frozen=True)
@@ -166,12 +171,11 @@ class Report:
     def _reference_in_words(self) -> str:
         if self.better_reference is None:
             return ""
-        losses = {each.label: each.validation_loss for each in self.references}
-        own = next(each.validation_loss for each in self.candidates if each.label == self.chosen)
-        lead = (own - losses[self.better_reference]) / own
+        changes = {each.label: each.change for each in self.references}
         return (
             f"A model without embeddings does better here: {self.better_reference}, with a "
-            f"validation loss {100 * lead:.1f} % lower than the planned network's."
+            f"validation loss {-100 * changes[self.better_reference]:.1f} % lower than the planned "
+            "network's."
         )
 
     def _table(self) -> str:
@@ -230,7 +234,10 @@ class Report:
                 f"{'once' if each.trainings == 1 else f'{each.trainings} trainings'}"
                 for each in self.candidates
             ]
-            lines += [f"  {each.validation_loss:.5f}   {each.label}" for each in self.references]
+            lines += [
+                f"  {each.label}: {100 * each.change:+.1f} % against the plan on the same rows"
+                for each in self.references
+            ]
         return lines
 
 
@@ -268,13 +275,18 @@ def write_report(
         ),
         chosen=decision.winner.label if decision.candidates else None,
         references=tuple(
-            ReferenceReport(name, float(losses.mean()))
+            ReferenceReport(name, float(losses.mean()), _compare_reference(losses, decision))
             for name, losses in decision.references.items()
         ),
         better_reference=better[0] if better else None,
         beats_equal=answer_beats_equal(decision),
         splitting=answer_splitting(decision, pays_for_all=everything <= allocation.budget),
     )
+
+
+def _compare_reference(losses: Floats, decision: Decision) -> float:
+    own = float(decision.winner.losses[0].mean())
+    return (float(losses.mean()) - own) / own if own else 0.0
 
 
 def _binds(allocation: Allocation, limits: Limits) -> bool:

@@ -6,7 +6,7 @@ The rule, in this order, for a column that the user says nothing about:
 2. a type of dates, or text of which every value is a date: a date, which is split into parts;
 3. text, categories or booleans: a table, but an identifier (left out) if most rows have a level
    of their own;
-4. numbers that are not all whole: a number;
+4. numbers that are not all whole, or of a short floating type: a number;
 5. whole numbers: an identifier if they count the rows, a table if there are at most twelve, a
    table if they act as codes (see `embedalloc.data.codes`), and else a number.
 """
@@ -158,7 +158,12 @@ def _guess_number(column: pd.Series, name: str, target: Floats) -> Role:
     known = np.isfinite(values)
     present = values[known]
     different = len(np.unique(present))
-    if not present.size or (present != np.floor(present)).any() or np.abs(present).max() > 2**53:
+    if (
+        column.dtype in (np.float16, np.float32)  # chosen by somebody who means numbers
+        or not present.size
+        or (present != np.floor(present)).any()
+        or np.abs(present).max() > 2**53
+    ):
         return Role(name, "number", "")
     counts_rows = different == len(values) == np.ptp(present) + 1
     if counts_rows and different >= FEWEST_ROWS_OF_AN_IDENTIFIER:
