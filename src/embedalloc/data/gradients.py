@@ -63,16 +63,12 @@ class TableNetwork:
         """Return where the levels' embeddings begin in `values`: a line per field."""
         rows = len(codes[0]) if codes else 0
         places = np.empty((len(codes), rows), dtype=np.int64)
-        for line, each, begin, width in zip(
-            places, codes, self._begins, self._widths, strict=True
-        ):
+        for line, each, begin, width in zip(places, codes, self._begins, self._widths, strict=True):
             np.multiply(each, width, out=line)
             line += begin
         return places
 
-    def gradient(
-        self, places: Ints, numbers: Reals, target: NDArray[Any], kind: TaskKind
-    ) -> Reals:
+    def gradient(self, places: Ints, numbers: Reals, target: NDArray[Any], kind: TaskKind) -> Reals:
         """Return the gradient of the rows' mean loss, in a vector that the next call overwrites.
 
         Parameters
