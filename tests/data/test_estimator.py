@@ -2,6 +2,8 @@
 
 import json
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -50,6 +52,21 @@ def true_cost(fit):
     tables = sum(each["rows"] * each["dimension"] for each in fit.tables_.values())
     columns = [name for name in fit.get_feature_names_out() if "__effect" in name]
     return tables + sum(fit.cardinalities_[name.split("__effect")[0]] for name in columns)
+
+
+def test_planning_imports_no_torch():
+    """In a process of its own, with the rules that train networks."""
+    code = (
+        "import sys\n"
+        "from embedalloc.data.estimator import EmbeddingAllocator\n"
+        "from tests.oracles.simulated_tables import make_table\n"
+        "for rule in ('screened', 'paper', 'response_aware'):\n"
+        "    plan = EmbeddingAllocator(300, rule, epochs=1)\n"
+        "    plan.fit(*make_table(0, rows=60, signal=(4,), noise=(5,)))\n"
+        "    print(len(plan.dimensions_), 'torch' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("2 False\n" * 3, 0), done.stderr
 
 
 @pytest.mark.parametrize("rule", TABLE_RULES)

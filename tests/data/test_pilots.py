@@ -4,18 +4,11 @@ import numpy as np
 import pytest
 
 from embedalloc.data.case import make_case, set_limits
-from embedalloc.data.network import one_thread
 from embedalloc.data.pilots import split_by_rank, train_half_pilots
 from embedalloc.data.table import find_task, learn_encoding, split_rows
 from tests.oracles.simulated_tables import make_table
 
 FIELDS = ["noise0", "signal0", "signal1"]
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    with one_thread():
-        yield
 
 
 def table(kind="binary", rows=600, seed=0):
@@ -38,7 +31,7 @@ def test_pilots_are_judged_on_rows_they_did_not_see(pilots):
     assert {name: t.shape[1] for name, t in first.model.tables.items()} == {
         "noise0": 12, "signal0": 5, "signal1": 12,
     }  # fmt: skip
-    counts = first.model.frequencies["noise0"].numpy() * len(second.judged_on)
+    counts = first.model.frequencies["noise0"] * len(second.judged_on)
     seen = np.bincount(second.judged_on.codes["noise0"], minlength=len(counts))
     np.testing.assert_allclose(counts, seen, atol=1e-3)
 
@@ -47,9 +40,9 @@ def test_pilots_are_judged_on_rows_they_did_not_see(pilots):
 def test_directions_are_those_of_an_explicit_svd(pilots, name):
     """The first k parts are the best approximation of rank k for the rows' levels."""
     model = pilots[0].model
-    table, share = model.tables[name].double(), model.frequencies[name].double()
-    whole = ((table - share @ table) @ model.blocks[name].double()).numpy()
-    root = share.sqrt()[:, None].numpy()
+    table, share = model.tables[name].astype(float), model.frequencies[name].astype(float)
+    whole = (table - share @ table) @ model.blocks[name]
+    root = np.sqrt(share)[:, None]
     left, values, right = np.linalg.svd(root * whole, full_matrices=False)
     parts = split_by_rank(model, name)
     for rank in (1, 2, table.shape[1]):

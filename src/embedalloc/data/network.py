@@ -90,13 +90,9 @@ class TabularModel:
 
     def outputs(self, data: FieldData) -> Reals:
         """Return the network's outputs, a line per row."""
-        codes = [data.codes[name] for name in self.tables]
-        tables = [
-            table.take(each, axis=0)
-            for table, each in zip(self.tables.values(), codes, strict=True)
-        ]
+        embedded = [table.take(data.codes[name], axis=0) for name, table in self.tables.items()]
         first = np.vstack([*self.blocks.values(), self.number_block])
-        reached = np.hstack([*tables, data.numbers]) @ first + self.first_bias
+        reached = np.hstack([*embedded, data.numbers]) @ first + self.first_bias
         for weights, bias in self.layers:
             reached = np.maximum(reached, 0) @ weights + bias
         return reached
@@ -113,8 +109,9 @@ class TabularModel:
         return losses
 
     def loss(self, data: FieldData) -> float:
-        """Return the mean loss."""
-        return float(self.losses(data).mean())
+        """Return the mean loss, whose bits do not depend on the machine's cores."""
+        with one_thread():
+            return float(self.losses(data).mean())
 
 
 def row_losses(outputs: Reals, target: NDArray[Any], task: PredictionTask) -> Reals:
@@ -134,6 +131,11 @@ def batch_size(rows: int) -> int:
     """Return the power of two below a fiftieth of the rows, within `BATCH_SIZES`."""
     smallest, largest = BATCH_SIZES
     return min(max(2 ** int(math.log2(max(rows / 50, 1))), smallest), largest)
+
+
+def one_thread() -> threadpool_limits:
+    """Let numpy's linear algebra run on one thread, inside `with`; then as before."""
+    return threadpool_limits(1, user_api="blas")
 
 
 def train_tabular(
@@ -159,7 +161,7 @@ def train_tabular(
     epochs
         Most passes over the training rows.
     """
-    with threadpool_limits(1, user_api="blas"), np.errstate(over="ignore", invalid="ignore"):
+    with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         start = _start_model(training, dimensions, seed, label)
         return _fit(start, training, validation, stream(seed, label, "order"), epochs)
 
@@ -235,7 +237,7 @@ def _fit(
     for epoch in range(1, epochs + 1):
         order = rng.permutation(len(training))
         # All rows are put in order at once: batches are then parts without copies.
-        each_place, each_number = places[:, order], numbers[:, order]
+        each_place, each_number = places.take(order, axis=1), numbers.take(order, axis=1)
         each_target = training.target[order]
         for begin in range(0, len(order), batch):
             rows = slice(begin, begin + batch)
@@ -244,7 +246,7 @@ def _fit(
             )
             adam.step(gradient, LEARNING_RATE)
         _fill_absent_levels(model)
-        history.append(model.loss(validation))
+        history.append(float(model.losses(validation).mean()))
         if history[-1] < best:
             best, best_epoch = history[-1], epoch
             kept[:] = network.values

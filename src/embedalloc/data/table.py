@@ -115,7 +115,7 @@ class FieldData:
         """The fields, sorted by name."""
         return tuple(self.cardinalities)
 
-    def take(self, rows: Rows) -> "FieldData":
+    def take(self, rows: Rows | slice) -> "FieldData":
         """Return these rows only."""
         return replace(
             self,
