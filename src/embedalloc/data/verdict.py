@@ -16,8 +16,8 @@ from embedalloc.data.planned import Candidate, compare
 
 Verdict = Literal["yes", "no", "cannot tell"]
 
-#: Splitting matters, or does not, if the interval of its gain lies beyond or within this share.
-SMALL_GAIN = 0.005
+#: A gain below this share of the loss is none that matters.
+SMALL_GAIN = 0.01
 #: Half the width of an interval, in standard errors: 90 %. A plan that replaces equal dimensions
 #: has an interval above zero.
 STANDARD_ERRORS = 1.64
@@ -135,11 +135,9 @@ def answer_splitting(decision: Decision, *, pays_for_all: bool) -> Answer:
         f"the dimensions of Theorem 3 instead of equal ones in the same tables change the "
         f"validation loss by {_percent(-gain)} ({_percent(-high)} to {_percent(-low)})"
     )
-    if low > 0 and gain > SMALL_GAIN:
-        return Answer("yes", gain, low, high, reason)
-    if max(abs(low), abs(high)) < SMALL_GAIN:
+    if high < SMALL_GAIN:
         return Answer("no", gain, low, high, reason)
-    return Answer("cannot tell", gain, low, high, reason)
+    return Answer("yes" if low > 0 else "cannot tell", gain, low, high, reason)
 
 
 def _find_base(decision: Decision) -> Candidate | None:

@@ -112,18 +112,21 @@ def test_numbers_of_the_judge_are_scaled_by_training_rows():
 # ---- summaries of made-up losses ----------------------------------------------------------
 
 
-def made_up(own, *, verdicts=("yes",) * 4):
-    """Return losses of equal (1.0) and screened on two tables with two splits each."""
+def made_up(own, *, verdicts=("yes",) * 4, split=(1.0,) * 4, splitting=("no",) * 4):
+    """Return losses of equal (1.0), screened and two more on two tables with two splits each."""
     rows = []
     for k, (loss, verdict) in enumerate(zip(own, verdicts, strict=True)):
-        for contestant, value in (("equal", 1.0), ("screened", loss)):
+        contestants = {"equal": 1.0, "equal, restarts": 0.99, "screened": loss}
+        contestants["screened, split"] = loss * split[k]
+        for contestant, value in contestants.items():
+            said = contestant == "screened"
             rows.append(
                 {
                     "table": "ab"[k // 2], "split": k % 2, "budget": 3.0,
                     "contestant": contestant, "initialisation": "small", "loss": value,
                     "parameters": 5, "trainings": 3, "seconds": 1.5, "chosen": "",
-                    "verdict": verdict if contestant == "screened" else "", "gain": 0.0,
-                    "splitting": "",
+                    "verdict": verdict if said else "", "gain": 0.0,
+                    "splitting": splitting[k] if said else "",
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
@@ -139,17 +142,30 @@ def test_differences_are_per_mille_over_tables():
 
 
 def test_verdicts_against_truth():
-    verdicts = ("yes", "yes", "no", "cannot tell")
-    losses = made_up([0.98, 1.01, 0.997, 0.9], verdicts=verdicts)
+    losses = made_up(
+        [0.98, 1.01, 0.997, 0.9],
+        verdicts=("yes", "yes", "no", "cannot tell"),
+        split=(0.99, 1.01, 0.98, 0.999),
+        splitting=("yes", "yes", "no", "no"),
+    )
     found = judge_verdicts(losses, 0.005)
     VERDICTS.check(found, "here")
-    assert found[["verdict", "right", "runs"]].to_numpy().tolist() == [
-        ["yes", 1, 2], ["no", 1, 1], ["cannot tell", 1, 1],
-    ]  # fmt: skip
-    record = track_record(found, losses)
-    assert record["verdicts"] == {"beats_equal": {"yes": {"right": 1, "of": 2}}}
+    assert found.to_numpy().tolist() == [
+        ["beats_equal", "yes", 1, 2],
+        ["beats_equal", "no", 1, 1],
+        ["beats_equal", "cannot tell", 1, 1],
+        ["splitting", "yes", 1, 2],
+        ["splitting", "no", 1, 2],
+    ]
+    record = track_record(found, summarise_differences(losses, 3 / 7), losses)
+    assert record["verdicts"] == {
+        "beats_equal": {"yes": {"right": 1, "of": 2}},
+        "splitting": {"yes": {"right": 1, "of": 2}, "no": {"right": 1, "of": 2}},
+    }
+    assert record["per_mille_against_equal"]["equal, restarts"]["mean"] == -10.0
+    assert record["per_mille_against_equal"]["screened"]["mean"] == pytest.approx(-28.2, abs=0.1)
     missed = judge_verdicts(made_up([0.98] * 4, verdicts=("no",) * 4), 0.005)
-    assert missed["right"].tolist() == [0]
+    assert missed["right"].tolist() == [0, 4]
 
 
 def test_page_and_figure_show_all_contestants(losses):
@@ -192,12 +208,14 @@ def test_the_patients_are_a_table_too():
 
 
 def test_the_reports_track_record_is_one_that_the_study_makes():
-    """Made by `python -m tests.benchmarks.verdict_rates`, and quoted as it stands."""
+    """A copy of what `snakemake tables` writes, and quoted as it stands."""
     record = json.loads((ROOT / "src/embedalloc/data" / TRACK_RECORD).read_text())
-    assert set(record) == set(
-        track_record(judge_verdicts(made_up([0.9] * 4), 0.005), made_up([0.9] * 4))
-    )
+    losses = made_up([0.9] * 4)
+    made = track_record(judge_verdicts(losses, 0.005), summarise_differences(losses, 3 / 7), losses)
+    assert set(record) == set(made)
+    assert record["tables"] == sorted(PROTOCOL.tables)
+    assert record["splits"] == PROTOCOL.splits
     entry = record["verdicts"]["beats_equal"]["yes"]
     assert 0 <= entry["right"] <= entry["of"]
     assert recall("beats_equal", "yes") == (entry["right"], entry["of"])
-    assert recall("splitting", "yes") is None
+    assert recall("beats_equal", "no") is None

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from embedalloc.study.tables.judge import (
     judge_plan,
     read_numbers,
 )
+from embedalloc.study.tables.outcomes import RESTARTS, SPLIT
 from embedalloc.study.tables.protocol import Protocol
 from embedalloc.study.tables.sources import Table
 
@@ -36,7 +38,8 @@ LEARNING_RULES = (SCREENED, PAPER, FREQUENCY_WEIGHTED, RESPONSE_AWARE)
 MINIMUM_COUNTS = (3, 10, 30)
 #: Controls beside the rules.
 CONTROLS = (
-    "equal, restarts",
+    SPLIT,
+    RESTARTS,
     "equal, pooled",
     "equal, largest field dropped",
     "effects only",
@@ -56,6 +59,7 @@ class Contestant(NamedTuple):
     verdict: str = ""
     gain: float = np.nan
     splitting: str = ""
+    split: Allocation | None = None
 
 
 class Split:
@@ -104,6 +108,7 @@ class Split:
             report.beats_equal.verdict if report.chosen else "",
             np.nan if report.beats_equal.gain is None else report.beats_equal.gain,
             report.splitting.verdict if report.chosen else "",
+            _split_allocation(allocator),
         )
 
     def judge(self, contestant: Contestant, initialisation: str, start: int = 0) -> Judged:
@@ -149,6 +154,19 @@ def run_split(name: str, table: Table, protocol: Protocol, number: int) -> pd.Da
     return pd.DataFrame(rows)
 
 
+def _split_allocation(allocator: EmbeddingAllocator) -> Allocation | None:
+    """Return the plan with split dimensions: the same tables, codes and effects."""
+    own, found = allocator.allocation_, allocator.outcome_.find("split")
+    if found is None:
+        return None
+    return replace(
+        own,
+        allocation_rule=SPLIT,
+        dimensions={name: found.plan.fields[name].dimension for name in own.dimensions},
+        parameters={name: found.plan.fields[name].cost for name in own.dimensions},
+    )
+
+
 def _judging(split: Split, initialisation: str) -> Callable[[Contestant], Judged]:
     return lambda contestant: split.judge(contestant, initialisation)
 
@@ -182,12 +200,14 @@ def _row(
 def _run_controls(
     split: Split, plans: dict[str, Contestant], budget: int, initialisation: str
 ) -> Iterator[tuple[str, tuple[Contestant, float]]]:
-    """Yield controls that the judge's own validation rows choose, and two plans without choice."""
-    equal = plans["equal"]
+    """Yield controls that the judge's own validation rows choose, and plans without choice."""
+    equal, own = plans["equal"], plans["screened"]
+    other = own._replace(allocation=own.split or own.allocation, verdict="", splitting="")
+    yield SPLIT, (other, split.judge(other, initialisation).test)
     tries = max(plans["screened"].trainings, 1)
     starts = [split.judge(equal, initialisation, start) for start in range(tries)]
     best = min(starts, key=lambda each: each.validation)
-    yield "equal, restarts", (equal._replace(trainings=tries), best.test)
+    yield RESTARTS, (equal._replace(trainings=tries), best.test)
     pooled = [split.plan(budget, "equal", min_frequency=count) for count in MINIMUM_COUNTS]
     judged = [(each, split.judge(each, initialisation)) for each in [equal, *pooled]]
     plan, found = min(judged, key=lambda each: each[1].validation)

@@ -89,7 +89,10 @@ def _train(
     rng = np.random.default_rng(seed)
     network = Network(allocation, inputs.numbers[0].shape[1], judge, deviation)
     optimiser = torch.optim.AdamW(
-        network.parameters(), lr=judge.learning_rate, weight_decay=judge.weight_decay
+        network.parameters(),
+        lr=judge.learning_rate,
+        weight_decay=judge.weight_decay,
+        fused=True,  # a third of the time is the optimiser's otherwise
     )
     planned, numbers, target = (
         tuple(torch.tensor(each, dtype=torch.float32) for each in pair) for pair in inputs

@@ -2,6 +2,11 @@
 
 from embedalloc.study.workflow.tables import Column, Contract
 
+#: The recommended rule's plan with the dimensions that it tried to split.
+SPLIT = "screened, split"
+#: Equal dimensions, the best of as many trainings as the recommended rule has.
+RESTARTS = "equal, restarts"
+
 LOSSES = Contract(
     "tables_losses",
     {

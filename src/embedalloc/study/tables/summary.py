@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.intervals import nadeau_bengio_share, t_interval, wilson
+from embedalloc.study.tables.outcomes import RESTARTS, SPLIT
 from embedalloc.study.workflow.tables import Column, Contract
 
 #: The contestant that all others are compared with, and the one whose verdicts are judged.
@@ -39,11 +40,11 @@ VERDICTS = Contract(
 )
 
 
-def pair_with_equal(losses: pd.DataFrame) -> pd.DataFrame:
-    """Return the losses with their difference to equal dimensions, in per mille of its loss."""
+def pair_with(base: str, losses: pd.DataFrame) -> pd.DataFrame:
+    """Return the losses with their difference to a contestant, in per mille of its loss."""
     keys = ["table", "split", "budget", "initialisation"]
-    base = losses[losses["contestant"] == BASE].set_index(keys)["loss"]
-    own = losses.join(base.rename("base"), on=keys)
+    compared = losses[losses["contestant"] == base].set_index(keys)["loss"]
+    own = losses.join(compared.rename("base"), on=keys)
     return own.assign(difference=PER_MILLE * (own["loss"] / own["base"] - 1)).drop(columns="base")
 
 
@@ -53,7 +54,7 @@ def summarise_differences(losses: pd.DataFrame, judged_over_trained: float) -> p
     A cell is a table at a budget. Its interval over splits is that of Nadeau and Bengio, as the
     splits share rows.
     """
-    paired = pair_with_equal(losses)
+    paired = pair_with(BASE, losses)
     rows = []
     for (contestant, start), own in paired.groupby(["contestant", "initialisation"], sort=False):
         cells = [
@@ -86,45 +87,64 @@ def _locate(differences: "np.ndarray[tuple[int], np.dtype[np.float64]]", ratio: 
 
 
 def judge_verdicts(losses: pd.DataFrame, no_difference: float) -> pd.DataFrame:
-    """Return how often each answer to "does the plan beat equal dimensions?" was right.
+    """Return how often each answer to each question was right.
 
-    "Yes" is right if the judge's loss is lower, "no" if it is not lower by more than the share
-    that counts as no difference, and "cannot tell" claims nothing: it is right never and wrong
-    never, and counted by itself.
+    "Yes" is right if the judge's loss is lower: that of the plan against equal dimensions, that
+    of split dimensions against the plan. "No" is right if it is not lower by more than the share
+    that counts as no difference. "Cannot tell" claims nothing: it is right always, and counted by
+    itself.
     """
-    paired = pair_with_equal(losses)
-    own = paired[(paired["contestant"] == JUDGED) & (paired["initialisation"] == DECIDING)]
-    small = PER_MILLE * no_difference
-    agrees = {
-        "yes": own["difference"] < 0,
-        "no": own["difference"] >= -small,
-        "cannot tell": own["difference"].abs() <= np.inf,
-    }
-    return pd.DataFrame(
-        {
-            "question": "beats_equal",
-            "verdict": verdict,
-            "right": int((agrees[verdict] & (own["verdict"] == verdict)).sum()),
-            "runs": int((own["verdict"] == verdict).sum()),
+    keys = ["table", "split", "budget"]
+    deciding = losses[losses["initialisation"] == DECIDING]
+    said = deciding[deciding["contestant"] == JUDGED].set_index(keys)
+    rows = []
+    for question, column, base, judged in (
+        ("beats_equal", "verdict", BASE, JUDGED),
+        ("splitting", "splitting", JUDGED, SPLIT),
+    ):
+        paired = pair_with(base, deciding)
+        measured = paired[paired["contestant"] == judged].set_index(keys)["difference"]
+        own = said.join(measured)
+        agrees = {
+            "yes": own["difference"] < 0,
+            "no": own["difference"] >= -PER_MILLE * no_difference,
+            "cannot tell": own["difference"].notna(),
         }
-        for verdict in agrees
-        if (own["verdict"] == verdict).any()
-    )
+        rows += [
+            {
+                "question": question,
+                "verdict": verdict,
+                "right": int((right & (own[column] == verdict)).sum()),
+                "runs": int((own[column] == verdict).sum()),
+            }
+            for verdict, right in agrees.items()
+            if (own[column] == verdict).any()
+        ]
+    return pd.DataFrame(rows)
 
 
-def track_record(verdicts: pd.DataFrame, losses: pd.DataFrame) -> dict[str, object]:
-    """Return what the report quotes: how often "yes" was right, and where.
+def track_record(
+    verdicts: pd.DataFrame, differences: pd.DataFrame, losses: pd.DataFrame
+) -> dict[str, object]:
+    """Return what reports and README quote: gains, and how often "yes" was right, and where.
 
-    "No" is not quoted: mostly the plan then is equal dimensions, and right by itself.
+    "No" to the first question is not quoted: the plan then is equal dimensions, and right by
+    itself.
     """
     found: dict[str, dict[str, dict[str, int]]] = {}
     for row in verdicts.to_dict("records"):
-        if row["verdict"] == "yes":
+        if row["verdict"] == "yes" or (row["question"], row["verdict"]) == ("splitting", "no"):
             entry = {"right": int(row["right"]), "of": int(row["runs"])}
             found.setdefault(row["question"], {})[row["verdict"]] = entry
+    small = differences[differences["initialisation"] == DECIDING].set_index("contestant")
+    columns = ["mean", "error", "better", "worse", "cells", "trainings"]
     return {
         "tables": sorted(losses["table"].unique().tolist()),
         "splits": int(losses["split"].nunique()),
+        "per_mille_against_equal": {
+            name: {column: round(float(small.loc[name, column]), 1) for column in columns}
+            for name in (JUDGED, RESTARTS)
+        },
         "verdicts": found,
     }
 
