@@ -113,9 +113,9 @@ class TabularModel:
         return torch.cat(parts).double().numpy()
 
     def losses(self, data: FieldData) -> Floats:
-        """Return the loss of every row."""
+        """Return the loss of every row, times its weight."""
         with torch.no_grad():
-            return self.losses_from(self.pre_activation(data), data.target)
+            return data.weigh(self.losses_from(self.pre_activation(data), data.target))
 
     def loss(self, data: FieldData) -> float:
         """Return the mean loss."""
@@ -198,7 +198,7 @@ def _start_model(
         )
         tables[name] = torch.tensor(EMBEDDING_DEVIATION * values.T)
         blocks[name] = uniform(dimension, widths[0], bound, "block", name)
-        counts = np.bincount(data.codes[name], minlength=levels)
+        counts = np.bincount(data.codes[name], data.weights, levels)
         frequencies[name] = torch.tensor(counts / max(len(data), 1), dtype=torch.float32)
     layers = []
     for depth, (fan_in, fan_out) in enumerate(pairwise(widths)):
@@ -221,11 +221,11 @@ def _start_model(
 def _fit_constant(data: FieldData) -> Tensor:
     """Return the outputs that fit the target best when nothing is known."""
     if data.task.kind == "regression":
-        return torch.tensor([float(data.target.mean())])
+        return torch.tensor([float(data.weigh(data.target).mean())])
     if data.task.kind == "binary":
-        share = (float(data.target.sum()) + 0.5) / (len(data) + 1)
+        share = (float(data.weigh(data.target).sum()) + 0.5) / (len(data) + 1)
         return torch.tensor([math.log(share / (1 - share))])
-    counts = np.bincount(data.target, minlength=data.task.outputs) + 0.5
+    counts = np.bincount(data.target, data.weights, data.task.outputs) + 0.5
     return torch.tensor(np.log(counts / counts.sum()), dtype=torch.float32)
 
 
@@ -256,6 +256,8 @@ def _fit(
             levels = [torch.from_numpy(each[rows]) for each in codes]
             outputs = weights.outputs(levels, torch.from_numpy(training.numbers[rows]))
             losses = row_losses(outputs, torch.from_numpy(training.target[rows]), model.task)
+            if training.weights is not None:
+                losses = losses * torch.from_numpy(training.weights[rows].astype(np.float32))
             torch.autograd.backward(losses.mean())
             weights.step()
         _fill_absent_levels(weights.model)
