@@ -9,7 +9,8 @@ import numpy as np
 from embedalloc.arrays import Floats, Ints
 from embedalloc.data.effects import CrossedEffects, cross_fit_effects, fit_effects
 from embedalloc.data.network import TabularModel, train_tabular
-from embedalloc.data.table import FieldData, split_rows
+from embedalloc.data.table import FieldData
+from embedalloc.data.validation import hold_out
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import Constraints
 from embedalloc.result import Allocation
@@ -193,8 +194,6 @@ def make_case(
     trained: Callable[[int], None] = lambda remaining: None,
 ) -> DataCase:
     """Hold out validation rows and return the case; see `DataCase` for the words."""
-    kept, held_out = split_rows(
-        data.target, data.task, VALIDATION_SHARE, seed=seed, label="validation"
-    )
+    kept, held_out = hold_out(data, VALIDATION_SHARE, seed=seed, label="validation")
     parts = data.take(kept), data.take(held_out)
     return DataCase(*parts, data, limits, seed, epochs, pilots, trained)

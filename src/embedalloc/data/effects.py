@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
@@ -137,21 +138,22 @@ def fit_effects(
     weights = np.ones(len(data)) if data.weights is None else data.weights
     # Small fields first: what a coarse field explains is not left to a fine one inside it.
     names = sorted(data.names, key=lambda name: (data.cardinalities[name], name))
-    counts = {
-        name: np.bincount(data.codes[name], weights, data.cardinalities[name]) for name in names
+    counts: dict[str, Floats] = {
+        name: np.bincount(data.codes[name], weights, data.cardinalities[name]).astype(np.float64)
+        for name in names
     }
     weighted_basis = basis * weights[:, None]
     gram = basis.T @ weighted_basis + RIDGE * np.eye(basis.shape[1])
-    intercept = np.average(goals, axis=0, weights=weights)
-    slopes = np.zeros((basis.shape[1], goals.shape[1]))
+    intercept: Floats = weights @ goals / weights.sum()
+    slopes: Floats = np.zeros((basis.shape[1], goals.shape[1]))
     found = {name: _no_effect(data.cardinalities[name], goals.shape[1]) for name in names}
     used = dict.fromkeys(names, 0.0)  # effective degrees of freedom
-    residual = goals - intercept
+    residual: Floats = goals - intercept
     smallest_move = tolerance * max(float(np.sqrt((residual**2).mean())), 1e-300)
     for _ in range(sweeps):
         before = residual.copy()
         part = residual + basis @ slopes
-        slopes = np.linalg.solve(gram, weighted_basis.T @ part)
+        slopes = np.asarray(np.linalg.solve(gram, weighted_basis.T @ part), dtype=np.float64)
         residual = part - basis @ slopes
         for name in names:
             codes = data.codes[name]
@@ -164,7 +166,7 @@ def fit_effects(
             intercept = intercept + shift
         if np.abs(residual - before).max(initial=0.0) <= smallest_move:
             break
-    centred = goals - np.average(goals, axis=0, weights=weights)
+    centred = goals - weights @ goals / weights.sum()
     total = max(float((weights @ centred**2).sum()) / len(data), 1e-300)
     shares = {name: float((each.deviations**2).sum()) / total for name, each in found.items()}
     fields = {name: replace(found[name], explained=shares[name]) for name in data.names}
@@ -200,7 +202,7 @@ def _estimate_effect(
     weighted = (part * weights[:, None]).T
     sums = np.stack([np.bincount(codes, column, minlength=len(counts)) for column in weighted], 1)
     means = sums / np.where(counts > 0, counts, 1.0)[:, None]
-    centre = np.average(part, axis=0, weights=weights)
+    centre: Floats = weights @ part / weights.sum()
     between = float((counts[:, None] * (means - centre) ** 2).sum())
     within = max(float((weights @ part**2).sum() - (counts[:, None] * means**2).sum()), 0.0)
     degrees = (levels - 1, max(rows - levels - round(others), min(rows - levels, 1)))
@@ -251,7 +253,9 @@ def cross_fit_effects(
     of all rows.
     """
     shrinkage = {name: effect.shrinkage for name, effect in fitted.fields.items()}
-    fold_of = stream(seed, "effects").permutation(len(data)) % FOLDS
+    # Where whole groups validate, a training row's effects come from other groups too.
+    units = np.arange(len(data)) if data.groups is None else pd.factorize(data.groups)[0]
+    fold_of = (stream(seed, "effects").permutation(int(units.max()) + 1) % FOLDS)[units]
     found = {name: np.zeros((len(data), fitted.intercept.size)) for name in names}
     for fold in range(FOLDS):
         own: Rows = np.flatnonzero(fold_of == fold)

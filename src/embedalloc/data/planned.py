@@ -40,9 +40,9 @@ class PlannedModel:
         """Mean validation loss."""
         return self.model.validation_loss
 
-    def loss(self, data: FieldData) -> float:
-        """Return the mean loss of new rows."""
-        return self.model.loss(self.plan.apply(data, read_effects(self.plan, self.effects, data)))
+    def losses(self, data: FieldData) -> Floats:
+        """Return the loss of every new row."""
+        return self.model.losses(self.plan.apply(data, read_effects(self.plan, self.effects, data)))
 
 
 def read_effects(plan: Plan, effects: CrossedEffects | None, data: FieldData) -> dict[str, Floats]:

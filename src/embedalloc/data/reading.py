@@ -21,10 +21,12 @@ _NAMELESS_INDEX = "__index_level_0__"
 
 
 class Reading(NamedTuple):
-    """The columns of a file, and what was guessed about it, each in a sentence."""
+    """The columns of a file, what was guessed about it in sentences, and how CSV was read."""
 
     frame: pd.DataFrame
     notes: tuple[str, ...]
+    separator: str | None = None
+    encoding: str | None = None
 
 
 def read_table(
@@ -55,7 +57,9 @@ def read_table(
     kind = _find_kind(content, name)
     try:
         if kind == "CSV":
-            table, notes = read_delimited(content, separator=separator, encoding=encoding)
+            table, notes, separator, encoding = read_delimited(
+                content, separator=separator, encoding=encoding
+            )
         elif kind == "Excel":
             table = _read_workbook(content)
         else:
@@ -68,7 +72,7 @@ def read_table(
         raise DataError(f"not a {kind} file, or damaged ({error})") from None
     if not len(frame):
         raise DataError("no rows")
-    return Reading(frame, notes)
+    return Reading(frame, notes, separator, encoding)
 
 
 def _find_kind(content: bytes, name: str) -> str:

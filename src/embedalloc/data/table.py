@@ -90,6 +90,11 @@ class RowNotes(NamedTuple):
     groups: NDArray[np.int64] | None = None
     times: Floats | None = None
 
+    def take(self, rows: Rows) -> "RowNotes":
+        """Return what is known of these rows."""
+        parts: list[Any] = [None if each is None else each[rows] for each in self]
+        return RowNotes(*parts)
+
 
 @dataclass(frozen=True)
 class FieldData:
@@ -140,7 +145,7 @@ class FieldData:
             codes={name: codes[rows] for name, codes in self.codes.items()},
             numbers=self.numbers[rows],
             target=self.target[rows],
-            weights=None if weights is None else weights / weights.mean(),
+            weights=None if weights is None else weights / (weights.mean() or 1.0),
             groups=None if self.groups is None else self.groups[rows],
             times=None if self.times is None else self.times[rows],
         )
@@ -238,14 +243,13 @@ class TableEncoder:
         about: RowNotes | None = None,
     ) -> FieldData:
         """Return rows as arrays, in their own order."""
-        known = about or RowNotes()
         return FieldData(
             {name: levels.cardinality for name, levels in self.fields.items()},
             {name: levels.encode(frame[name]) for name, levels in self.fields.items()},
             _standardise_columns(frame, self.numeric),
             np.zeros(len(frame), np.float32) if target is None else self.task.encode(target),
             self.task,
-            *known,
+            *(about or ()),
         )
 
 
