@@ -36,7 +36,7 @@ def read_file(path):
 
 
 def test_text_stays_text(tmp_path):
-    frame, notes = read(tmp_path / "t.csv", "code, n\n007,1\n07,1.0\n7,NA\n NA ,\n,1e3\n")
+    frame, notes, *_ = read(tmp_path / "t.csv", "code, n\n007,1\n07,1.0\n7,NA\n NA ,\n,1e3\n")
     assert frame.columns.tolist() == ["code", "n"]
     assert frame["code"].tolist()[:4] == ["007", "07", "7", "NA"]
     assert frame["n"].tolist()[:3] == ["1", "1.0", "NA"]
@@ -49,7 +49,7 @@ def test_text_stays_text(tmp_path):
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_cells_in_quotes_and_empty_lines(tmp_path, end):
     text = end.join(["", 'a, "b, c"', '"x ""y""", 1', "", '"one\ntwo",2', ""])
-    frame, _ = read(tmp_path / "t.csv", text)
+    frame, *_ = read(tmp_path / "t.csv", text)
     assert frame.to_dict("list") == {"a": ['x "y"', "one\ntwo"], "b, c": ["1", "2"]}
 
 
@@ -68,7 +68,7 @@ def test_cells_in_quotes_and_empty_lines(tmp_path, end):
     ],
 )
 def test_encodings_and_separators(tmp_path, content, words, note):
-    frame, notes = read(tmp_path / "t.csv", content, **words)
+    frame, notes, *_ = read(tmp_path / "t.csv", content, **words)
     assert frame.to_dict("list") == {"größe": ["ä"], "b": ["1"]}
     assert len(notes) == (note is not None)
     assert note is None or note in notes[0]
@@ -101,7 +101,7 @@ def test_a_separator_in_quotes_separates_nothing():
 )
 def test_faults_are_named_with_their_place(tmp_path, content, words, message):
     if message is None:
-        frame, _ = read(tmp_path / "t.csv", content, **words)
+        frame, *_ = read(tmp_path / "t.csv", content, **words)
         assert frame.columns.tolist() == ["column 1", "column 2"]
         return
     with pytest.raises(DataError) as caught:
@@ -119,7 +119,7 @@ def test_every_format_gives_the_same_columns(tmp_path):
     expected, _ = read_file(tmp_path / "t.parquet")
     assert expected["code"].tolist()[:2] == ["007", "7"]
     for ending in ("feather", "jsonl"):
-        frame, _ = read_file(tmp_path / f"t.{ending}")
+        frame, *_ = read_file(tmp_path / f"t.{ending}")
         pd.testing.assert_frame_equal(frame, expected)
 
 
@@ -136,7 +136,7 @@ def test_types_of_other_programs(tmp_path):
         }
     )
     pq.write_table(table, tmp_path / "t.parquet")
-    frame, _ = read_file(tmp_path / "t.parquet")
+    frame, *_ = read_file(tmp_path / "t.parquet")
     assert frame["bytes"].tolist() == ["p", "q"]
     assert frame["price"].tolist() == [1.5, 2.25]
     assert frame["day"].dt.month.tolist() == [1, 2]
@@ -239,7 +239,24 @@ def test_numbers_as_people_write_them(texts, numbers, style):
     found = read_numbers(pd.Series(texts, dtype="str"))
     assert found.style == style
     expected = pd.Series(numbers, dtype="float64")
-    pd.testing.assert_series_equal(found.values, expected)
+    pd.testing.assert_series_equal(found.values.astype("float64"), expected)
+
+
+def test_whole_numbers_with_gaps_stay_whole(tmp_path):
+    """In every format; pandas alone would make floats of them, which are quantities."""
+    whole = pd.DataFrame({"code": pd.array([3, None, 5], "Int64"), "x": [1.5, 2.0, None]})
+    whole.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    whole.to_excel(tmp_path / "t.xlsx", index=False)
+    whole.to_parquet(tmp_path / "t.parquet")
+    for name in ("t.jsonl", "t.xlsx", "t.parquet"):
+        found = read_file(tmp_path / name).frame
+        assert found.dtypes.astype(str).tolist() == ["Int64", "float64"]
+        pd.testing.assert_series_equal(found["code"], whole["code"])
+    for text in (["3", "", "5"], ["3.0", None, "5.0"]):  # as pandas writes gaps
+        texts = pd.Series(text, dtype="str").replace("", None)
+        pd.testing.assert_series_equal(read_numbers(texts).values, whole["code"], check_names=False)
+    assert read_numbers(pd.Series(["3", "5"], dtype="str")).values.dtype == "int64"
+    assert read_numbers(pd.Series(["3.5", "5"], dtype="str")).values.dtype == "float64"
 
 
 @pytest.mark.parametrize(

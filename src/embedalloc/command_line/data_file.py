@@ -8,27 +8,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from embedalloc.checks import list_names, show
+from embedalloc.checks import show
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import read_limits
-from embedalloc.data.codes import columns_of_target
-from embedalloc.data.dates import find_dates
-from embedalloc.data.numerals import NO_NUMBER, read_numbers
-from embedalloc.data.reading import read_table
-from embedalloc.data.roles import Role, Roles, find_roles, refuse_nested
+from embedalloc.data.numerals import NO_NUMBER
+from embedalloc.data.roles import Roles
 from embedalloc.data.table import (
     DIMENSIONS_BY_DEFAULT,
     DataError,
     PredictionTask,
-    check_row_count,
     count_levels,
-    find_task,
     suggest_budget,
 )
+from embedalloc.data.user_file import UserFile, read_user_file
 from embedalloc.text import COLUMNS, cut_name, text_table
 from embedalloc.visible import make_visible
 
@@ -39,10 +33,14 @@ MOST_COLUMNS = 60
 class DataFile(NamedTuple):
     """A table to choose dimensions for: what to predict from, and which ones are permitted."""
 
+    rows: UserFile
     frame: pd.DataFrame
-    target: NDArray[Any]
-    categorical: list[str]
     limits: dict[str, Any]
+
+    @property
+    def categorical(self) -> list[str]:
+        """The fields."""
+        return self.rows.roles.tables
 
     def settle_budget(self, budget: Any) -> Any:
         """Return the budget, or state one on standard error where the user gave none."""
@@ -55,139 +53,58 @@ class DataFile(NamedTuple):
         )
         return amount
 
+    def list_guesses(self) -> dict[str, Any]:
+        """Return the options that say what was guessed, so that another run need not guess."""
+        named: dict[str, list[str]] = {"table": [], "number": [], "ignored": []}
+        for role in self.rows.roles.columns:
+            taken_as = "ignored" if role.taken_as == "identifier" else role.taken_as
+            if taken_as in named:
+                named[taken_as].append(role.column)
+        return {
+            "categorical": named["table"],
+            "numeric": named["number"],
+            "ignore": named["ignored"],
+            "task": "regression" if self.rows.task.kind == "regression" else "classification",
+            "separator": self.rows.separator,
+            "encoding": self.rows.encoding,
+        }
+
 
 def read_data_file(
     content: bytes,
     path: Path,
     *,
-    target: str,
-    categorical: Sequence[str] = (),
-    numeric: Sequence[str] = (),
-    ignore: Sequence[str] = (),
     fixed: Sequence[str] = (),
     minimum: Sequence[str] = (),
     maximum: Sequence[str] = (),
-    task: str = "auto",
-    separator: str | None = None,
-    encoding: str | None = None,
-    missing: Sequence[str] = (),
+    **words: Any,
 ) -> DataFile:
     """Decide what the columns of a file are, and tell it on standard error before any work.
 
     Parameters
     ----------
-    content, path, separator, encoding, missing
-        As in `embedalloc.data.reading.read_table`.
-    target
-        The column to predict; rows without it are left out.
-    categorical, numeric, ignore
-        Columns whose roles the user names.
+    content, path, **words
+        As in `embedalloc.data.user_file.read_user_file`.
     fixed, minimum, maximum
         Settled dimensions and permitted ones, as NAME=DIM, or DIM for all fields.
-    task
-        As in `embedalloc.data.table.find_task`.
     """
-    frame, notes = read_table(
-        content, path.name, separator=separator, encoding=encoding, missing=missing
-    )
-    named = {"--categorical": categorical, "--numeric": numeric, "--ignore": ignore}
-    _check_names(frame, target, named)
-    goal = _read_number_text(frame[target])[0]
-    rows = goal.notna().to_numpy()
-    lost = len(frame) - int(rows.sum())
-    if lost:
-        notes = (*notes, f"{lost:,} of {len(frame):,} rows have no {target!r} and are left out")
-    frame, goal = frame[rows], goal[rows]
-    values = _check_target(goal, frame[target])
-    kind = find_task(values, task)
-    check_row_count(len(frame))
-    styles: dict[str, str] = {}
-    columns = {}
-    for name in frame.columns.drop([target, *ignore]):
-        columns[name] = frame[name]
-        if name in numeric:
-            columns[name] = _read_as_numbers(frame[name], name)
-        elif name not in categorical:
-            columns[name], styles[name] = _read_number_text(frame[name])
-    used = pd.DataFrame(columns, index=frame.index)
-    roles = find_roles(
-        used,
-        columns_of_target(kind.encode(values), kind),
-        categorical=categorical,
-        numeric=numeric,
-    )
-    lines = [*notes, _describe_target(target, kind), *_list_roles(roles, used, styles, ignore)]
-    click.echo("\n".join([f"{make_visible(str(path))}: {len(frame):,} rows", *lines, ""]), err=True)
-    if not roles.tables:
+    found = read_user_file(content, path.name, **words)
+    lines = [
+        *found.notes,
+        _describe_target(words["target"], found.task),
+        *_list_roles(found.roles, found.columns, found.styles),
+    ]
+    title = f"{make_visible(str(path))}: {len(found.target):,} rows"
+    click.echo("\n".join([title, *lines, ""]), err=True)
+    fields = found.roles.tables
+    if not fields:
         raise DataError("no categorical column; name columns of codes with --categorical")
     limits = {
-        "fixed": _parse_fixed(fixed, roles.tables),
-        "minimum": read_limits(minimum, roles.tables, "--minimum", otherwise=1),
-        "maximum": read_limits(maximum, roles.tables, "--maximum", otherwise=None),
+        "fixed": _parse_fixed(fixed, fields),
+        "minimum": read_limits(minimum, fields, "--minimum", otherwise=1),
+        "maximum": read_limits(maximum, fields, "--maximum", otherwise=None),
     }
-    return DataFile(roles.prepare(used), values, roles.tables, limits)
-
-
-def _check_names(frame: pd.DataFrame, target: str, named: Mapping[str, Sequence[str]]) -> None:
-    """Refuse names that are no columns, and columns with two roles."""
-    for option, names in {"--target": [target], **named}.items():
-        for name in names:
-            if name not in frame.columns:
-                known = list_names(frame.columns, most=8)
-                raise DataError(f"{option}: no column {name!r}; there are {known}")
-            if name == target and option != "--target":
-                raise DataError(
-                    f"{option}: {name!r} is the target; --task says whether it is a number"
-                )
-    both = [name for name in named["--categorical"] if name in named["--numeric"]]
-    if both:
-        raise DataError(f"--categorical and --numeric both name {both[0]!r}: choose one")
-
-
-def _check_target(column: pd.Series, original: pd.Series) -> NDArray[Any]:
-    """Return the target's values, whose text in the file is the original."""
-    name = str(original.name)
-    if not len(column):
-        raise DataError(f"target {name!r} is missing in every row")
-    refuse_nested(column, name)
-    if find_dates(column) is not None:
-        raise DataError(f"target {name!r} holds dates, which are neither numbers nor classes")
-    if column.nunique() < 2:
-        raise DataError(
-            f"target {name!r} is {str(original.iloc[0])!r} in all {len(column):,} rows; there is "
-            "nothing to predict"
-        )
-    if not pd.api.types.is_numeric_dtype(column.dtype):
-        return column.astype(object).to_numpy()
-    if not np.isfinite(column.to_numpy(np.float64)).all():
-        raise DataError(f"target {name!r} holds infinity; drop these rows")
-    return column.to_numpy()
-
-
-def _read_number_text(column: pd.Series) -> tuple[pd.Series, str]:
-    """Return text as numbers where all of it are numbers, and how they are written."""
-    found = read_numbers(column) if isinstance(column.dtype, pd.StringDtype) else None
-    if found is None:
-        return column, ""
-    words = [found.style] if found.style else []
-    words += [f"{', '.join(found.words)} taken as missing"] if found.words else []
-    return found.values, "; ".join(words)
-
-
-def _read_as_numbers(column: pd.Series, name: str) -> pd.Series:
-    """Return a column that the user calls numeric as numbers, codes with leading zeros too."""
-    found, _ = _read_number_text(column)
-    if not isinstance(found.dtype, pd.StringDtype):
-        return found
-    numbers = pd.to_numeric(column, errors="coerce")
-    wrong = numbers.isna() & column.notna()
-    if not wrong.any() or find_dates(column) is not None:
-        return numbers if not wrong.any() else column
-    row = int(np.flatnonzero(wrong.to_numpy())[0])
-    raise DataError(
-        f"--numeric: column {name!r} holds {str(column.iloc[row])!r} in row {row + 1}, which is "
-        "not a number"
-    )
+    return DataFile(found, found.frame, limits)
 
 
 def _parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
@@ -208,14 +125,11 @@ def _describe_target(name: str, task: PredictionTask) -> str:
     return f"target {cut_name(name)}: {what}"
 
 
-def _list_roles(
-    roles: Roles, frame: pd.DataFrame, styles: Mapping[str, str], ignore: Sequence[str]
-) -> Iterator[str]:
+def _list_roles(roles: Roles, frame: pd.DataFrame, styles: Mapping[str, str]) -> Iterator[str]:
     """Yield what each column is taken for and why, and then how to say otherwise."""
-    every = [*roles.columns, *(Role(name, "ignored", "named by you") for name in ignore)]
     doubtful: dict[str, None] = {}
     rows = []
-    for role in every:
+    for role in roles.columns:
         words = _find_doubtful_levels(frame[role.column]) if role.taken_as == "table" else []
         doubtful |= dict.fromkeys(words)
         why = [role.why, styles.get(role.column, ""), *(f"{word} is a level" for word in words)]
@@ -228,7 +142,7 @@ def _list_roles(
         yield textwrap.fill(line, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
     if len(rows) > MOST_COLUMNS:
         yield f"  and {len(rows) - MOST_COLUMNS} more columns"
-    if any(role.guessed for role in every):
+    if any(role.guessed for role in roles.columns):
         yield "If a guess is wrong: --categorical NAME, --numeric NAME or --ignore NAME."
     for word in doubtful:
         yield f"If {word} means that a value is missing: --missing {shlex.quote(word)}"

@@ -1,5 +1,6 @@
 """The options of the commands that read a table; the heavy imports wait for the file."""
 
+from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from embedalloc.command_line import InputError
+from embedalloc.command_line.config_file import list_config_options, write_config
 from embedalloc.command_line.options import (
     NUMBER_OR_PAIR,
     Command,
@@ -15,6 +17,7 @@ from embedalloc.command_line.options import (
     count_parameters,
     list_budget_options,
 )
+from embedalloc.command_line.outputs import check_place
 from embedalloc.input_file import read_content
 from embedalloc.rules import TABLE_RULES, find_rule
 
@@ -23,17 +26,17 @@ if TYPE_CHECKING:
 
 #: Options that say how the file is read and what its columns are.
 FILE_OPTIONS = (
-    *("target", "categorical", "numeric", "ignore", "task"),
+    *("target", "categorical", "numeric", "ignore", "task", "weight", "group", "time"),
     *("fixed", "minimum", "maximum", "separator", "encoding", "missing"),
 )
 
 
-def data_options(command: Command) -> Command:
+def data_options(command: Callable[..., int]) -> Command:
     """Add the options that say what is in the file and which dimensions are permitted.
 
     The command is called with the `budget` (a number, "auto" or None) and with `read`, which
     returns the `DataFile` when it is called; the other options are words of
-    `EmbeddingAllocator`.
+    `EmbeddingAllocator`. It returns the budget that it used.
     """
     repeatable = partial(click.option, multiple=True, metavar="NAME")
     options: list[Option] = [
@@ -47,6 +50,15 @@ def data_options(command: Command) -> Command:
             "--missing",
             metavar="WORD",
             help="Word for a missing value, beside the empty cell; may be repeated.",
+        ),
+        click.option("--weight", metavar="NAME", help="Column that says what each row counts."),
+        click.option(
+            "--group",
+            metavar="NAME",
+            help="Column of users, shops, …: whole groups validate, as new ones will come.",
+        ),
+        click.option(
+            "--time", metavar="NAME", help="Column of dates or numbers: the last rows validate."
         ),
         click.option("--separator", metavar="SIGN", help="Between cells.  [default: guessed]"),
         click.option("--encoding", help="Of the text.  [default: UTF-8, or else guessed]"),
@@ -90,7 +102,28 @@ def data_options(command: Command) -> Command:
             default="auto",
             help="By default text and few whole numbers are classes.",
         ),
+        click.option(
+            "--max-rows",
+            type=click.IntRange(20),
+            default=200_000,
+            help="Train on a sample of at most so many rows.  [default: 200000]",
+        ),
+        click.option(
+            "--minutes",
+            type=click.FloatRange(min=0, min_open=True),
+            help="About how long it may take; the rest is left out with a word.",
+        ),
+        click.option(
+            "--jobs",
+            type=click.IntRange(1),
+            default=1,
+            help="Processes at a time, for the same result.  [default: 1]",
+        ),
         click.option("--seed", type=click.IntRange(0), default=0, help="Seed of all randomness."),
+        click.option(
+            "--output", type=click.Path(path_type=Path), help="Write to a file what is printed."
+        ),
+        *list_config_options(),
     ]
 
     @wraps(command)
@@ -101,21 +134,29 @@ def data_options(command: Command) -> Command:
         memory: str | None,
         dtype: str | None,
         optimizer: str | None,
+        save_config: Path | None,
         **words: Any,
     ) -> None:
         file_words = {name: words.pop(name) for name in FILE_OPTIONS}
         amount: int | str | None = budget
         if budget != "auto" and (budget, memory, dtype, optimizer) != (None,) * 4:
             amount = count_parameters(budget, memory, dtype, optimizer)
+        check_place(words["output"], "--output")
+        check_place(save_config, "--save-config")
+        tables: list[DataFile] = []
+
+        def read() -> "DataFile":
+            tables.append(_read(data, **file_words))
+            return tables[0]
+
         try:
-            command(
-                budget=amount,
-                read=partial(_read, data, **file_words),
-                task=file_words["task"],
-                **words,
-            )
+            used = command(budget=amount, read=read, task=file_words["task"], **words)
         except ValueError as error:
             raise InputError(f"{data}: {error}") from None
+        if save_config is not None:
+            memory_words = dict.fromkeys(("memory", "dtype", "optimizer"))
+            settled = tables[0].list_guesses() | memory_words | {"budget": used}
+            write_config(save_config, click.get_current_context(), settled)
 
     return add_options(run, options)
 

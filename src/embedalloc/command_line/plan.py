@@ -2,11 +2,9 @@
 
 import json
 import os
-import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,22 +13,19 @@ import click
 from embedalloc.command_line import InputError
 from embedalloc.command_line.data_options import check_rule, data_options
 from embedalloc.command_line.options import refuse_two_outputs
+from embedalloc.command_line.outputs import check_place, print_or_write, write_whole
+from embedalloc.command_line.progress import show_progress, tell_warnings
 from embedalloc.exporters import EXPORTERS, export_text
 
 if TYPE_CHECKING:
     from embedalloc.command_line.data_file import DataFile
+    from embedalloc.data.estimator import EmbeddingAllocator
     from embedalloc.data.report import Report
 
 
 @click.command()
 @data_options
 @click.option("--rule", default="screened", help="See `embedalloc rules`.  [default: screened]")
-@click.option(
-    "--max-rows",
-    type=click.IntRange(20),
-    default=200_000,
-    help="Train on a sample of at most so many rows.  [default: 200000]",
-)
 @click.option(
     "--pilots",
     type=click.IntRange(1),
@@ -43,7 +38,12 @@ if TYPE_CHECKING:
     type=click.Choice(list(EXPORTERS)),
     help="Print the dimensions in the words of another library.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Write a figure (.png or .pdf).")
+@click.option(
+    "--html", type=click.Path(path_type=Path), help="Write a page with table, picture and verdict."
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), help="Write a figure (.png, .pdf or .svg)."
+)
 def plan(
     budget: int | str | None,
     read: Callable[[], "DataFile"],
@@ -51,9 +51,11 @@ def plan(
     rule: str,
     as_json: bool,
     export: str | None,
+    html: Path | None,
     plot: Path | None,
+    output: Path | None,
     **words: Any,
-) -> None:
+) -> int:
     """Choose an embedding dimension for every categorical field of DATA.
 
     DATA is a table with a header: CSV, parquet, feather, JSON lines or Excel, compressed or not;
@@ -66,12 +68,13 @@ def plan(
     """
     refuse_two_outputs(as_json, export)
     check_rule(rule)
-    _check_plot(plot)
+    check_place(plot, "--plot", (".png", ".pdf", ".svg"))
+    check_place(html, "--html", (".html", ".htm"))
     table = read()
     from embedalloc.data.estimator import EmbeddingAllocator  # heavy: mistakes are told before
 
     amount = table.settle_budget(budget)
-    with _show_progress() as progress:
+    with show_progress("training") as progress, tell_warnings():
         allocator = EmbeddingAllocator(
             amount,
             rule,
@@ -80,30 +83,28 @@ def plan(
             progress=progress,
             **table.limits,
             **words,
-        ).fit(table.frame, table.target)
-    if export is not None:
-        click.echo(export_text(allocator.allocation_, export))
-    elif as_json:
-        found = {"dimensions": allocator.dimensions_} | allocator.report_.to_dict()
-        click.echo(json.dumps(found, indent=2, allow_nan=False))
-    else:
-        click.echo(str(allocator.report_))
+        ).fit(table.frame, table.rows.target, **table.rows.about)
+    report = allocator.report_
+    if export is not None or as_json:
+        click.echo(report.conclusions, err=True)
+    print_or_write(_write(allocator, as_json, export), output)
+    if html is not None:
+        from embedalloc.data.page import write_page
+
+        write_whole(html, write_page(report), "--html")
     if plot is not None:
-        _draw(allocator.report_, plot)
+        _draw(report, plot)
+    return int(allocator.budget_)
 
 
-def _check_plot(plot: Path | None) -> None:
-    """Refuse a figure that cannot be written, before the work starts."""
-    if plot is None:
-        return
-    if plot.suffix.lower() not in (".png", ".pdf"):
-        raise InputError(f"--plot: {plot} is neither .png nor .pdf")
-    if not plot.parent.is_dir():
-        raise InputError(f"--plot: {plot.parent} is not a folder")
-    if plot.exists() and not plot.is_file():
-        raise InputError(f"--plot: {plot} is there and is not a file")
-    if not os.access(plot.parent, os.W_OK):
-        raise InputError(f"--plot: {plot.parent} cannot be written to")
+def _write(allocator: "EmbeddingAllocator", as_json: bool, export: str | None) -> str:
+    """Return what is printed: the report, JSON, or an export."""
+    if export is not None:
+        return export_text(allocator.allocation_, export)
+    if as_json:
+        found = {"dimensions": allocator.dimensions_} | allocator.report_.to_dict()
+        return json.dumps(found, indent=2, allow_nan=False)
+    return str(allocator.report_)
 
 
 def _draw(report: "Report", plot: Path) -> None:
@@ -124,18 +125,3 @@ def _draw(report: "Report", plot: Path) -> None:
         ) from None
     if any("missing from font" in str(each.message) for each in caught):
         click.echo("--plot: some signs of the names are not in the font; see the boxes", err=True)
-
-
-@contextmanager
-def _show_progress() -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on standard error that learns on the way how many trainings there are."""
-    with click.progressbar(
-        length=1000,
-        label="training",
-        file=sys.stderr,
-        hidden=not sys.stderr.isatty(),
-        show_pos=False,
-    ) as bar:
-        # Never back: the number of trainings is known only at most.
-        yield lambda done, most: bar.update(max(0, int(1000 * done / (most + 1)) - bar.pos))
-        bar.update(1000 - bar.pos)

@@ -9,7 +9,8 @@ import numpy as np
 from embedalloc.arrays import Floats, Ints
 from embedalloc.data.effects import CrossedEffects, cross_fit_effects, fit_effects
 from embedalloc.data.network import TabularModel, train_tabular
-from embedalloc.data.table import FieldData, split_rows
+from embedalloc.data.table import FieldData
+from embedalloc.data.validation import hold_out
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import Constraints
 from embedalloc.result import Allocation
@@ -215,7 +216,7 @@ def make_case(
 
 
 def _hold_out(data: FieldData, seed: int, number: int) -> tuple[FieldData, FieldData]:
-    """Return training and validation rows; each number has others."""
+    """Return training and validation rows; each number has others, where rows do not have times."""
     label = f"validation {number}" if number else "validation"
-    kept, held_out = split_rows(data.target, data.task, VALIDATION_SHARE, seed=seed, label=label)
+    kept, held_out = hold_out(data, VALIDATION_SHARE, seed=seed, label=label)
     return data.take(kept), data.take(held_out)

@@ -37,6 +37,10 @@ class DateColumn:
         every = _split(_read_times(column, self.layout), self.first)
         return {part: every[part] for part in self.parts}
 
+    def count_days(self, column: pd.Series) -> pd.Series:
+        """Return the days since the first date, whatever the parts."""
+        return _split(_read_times(column, self.layout), self.first)["days"]
+
 
 def find_dates(column: pd.Series) -> DateColumn | None:
     """Return how a column's dates are read, or None if one of its values is not a date.

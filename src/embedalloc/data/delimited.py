@@ -23,10 +23,12 @@ _ROWS_AT_ONCE = 50_000
 
 
 class Delimited(NamedTuple):
-    """Columns of text, and what was guessed about the file."""
+    """Columns of text, what was guessed about the file, and with what it was read."""
 
     table: pa.Table
     notes: tuple[str, ...]
+    separator: str
+    encoding: str
 
 
 def read_delimited(
@@ -36,7 +38,7 @@ def read_delimited(
 
     Rows that are longer or shorter than the header are refused, with their line.
     """
-    text, notes = decode(content, encoding)
+    text, notes, encoding = decode(content, encoding)
     if separator is None:
         separator = find_separator(text)
         if separator != ",":
@@ -52,15 +54,16 @@ def read_delimited(
         batches.append(pa.Table.from_arrays(columns, names))
     if not batches:
         raise DataError("no rows")
-    return Delimited(pa.concat_tables(batches), notes)
+    return Delimited(pa.concat_tables(batches), notes, separator, encoding)
 
 
-def decode(content: bytes, encoding: str | None) -> tuple[str, tuple[str, ...]]:
+def decode(content: bytes, encoding: str | None) -> tuple[str, tuple[str, ...], str]:
     """Return text: UTF-8, or as a byte order mark says, or else Windows' extension of latin-1."""
     notes: tuple[str, ...] = ()
     guess = next((each for mark, each in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), "")
+    used = encoding or guess or "utf-8"
     try:
-        text = content.decode(encoding or guess or "utf-8")
+        text = content.decode(used)
     except LookupError:
         raise DataError(f"--encoding: {encoding!r} is not an encoding that Python knows") from None
     except UnicodeDecodeError as error:
@@ -69,12 +72,13 @@ def decode(content: bytes, encoding: str | None) -> tuple[str, tuple[str, ...]]:
                 f"byte {error.start:,} is not {encoding or guess}; name the encoding of the text "
                 "with --encoding"
             ) from None
-        text = content.decode("cp1252", errors="replace")
+        used = "cp1252"
+        text = content.decode(used, errors="replace")
         notes = ("not UTF-8, so read as Windows text (cp1252); --encoding names another",)
     if "\0" in text:
         place = text.index("\0")
         raise DataError(f"not a text table: character {place:,} is a null character")
-    return text, notes
+    return text, notes, used
 
 
 def find_separator(text: str) -> str:

@@ -17,10 +17,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
-from embedalloc.arrays import Floats, Ints
+from embedalloc.arrays import Floats
 from embedalloc.data.ordering import Codes, Rows
 from embedalloc.data.table import FieldData
 from embedalloc.streams import stream
@@ -134,35 +135,39 @@ def fit_effects(
     """
     goals = target_columns(data)
     basis = expand_numbers(data.numbers)
+    weights = np.ones(len(data)) if data.weights is None else data.weights
     # Small fields first: what a coarse field explains is not left to a fine one inside it.
     names = sorted(data.names, key=lambda name: (data.cardinalities[name], name))
-    counts = {
-        name: np.bincount(data.codes[name], minlength=data.cardinalities[name]) for name in names
+    counts: dict[str, Floats] = {
+        name: np.bincount(data.codes[name], weights, data.cardinalities[name]).astype(np.float64)
+        for name in names
     }
-    gram = basis.T @ basis + RIDGE * np.eye(basis.shape[1])
-    intercept = goals.mean(axis=0)
-    slopes = np.zeros((basis.shape[1], goals.shape[1]))
+    weighted_basis = basis * weights[:, None]
+    gram = basis.T @ weighted_basis + RIDGE * np.eye(basis.shape[1])
+    intercept: Floats = weights @ goals / weights.sum()
+    slopes: Floats = np.zeros((basis.shape[1], goals.shape[1]))
     found = {name: _no_effect(data.cardinalities[name], goals.shape[1]) for name in names}
     used = dict.fromkeys(names, 0.0)  # effective degrees of freedom
-    residual = goals - intercept
+    residual: Floats = goals - intercept
     smallest_move = tolerance * max(float(np.sqrt((residual**2).mean())), 1e-300)
     for _ in range(sweeps):
         before = residual.copy()
         part = residual + basis @ slopes
-        slopes = np.linalg.solve(gram, basis.T @ part)
+        slopes = np.asarray(np.linalg.solve(gram, weighted_basis.T @ part), dtype=np.float64)
         residual = part - basis @ slopes
         for name in names:
             codes = data.codes[name]
             part = residual + found[name].values[codes]
             known = None if shrinkage is None else shrinkage[name]
             others = basis.shape[1] + sum(used.values()) - used[name]
-            found[name], shift = _estimate_effect(part, codes, counts[name], others, known)
+            found[name], shift = _estimate_effect(part, codes, counts[name], others, known, weights)
             used[name] = float(_share_kept(counts[name], found[name].shrinkage).sum())
             residual = part - shift - found[name].values[codes]
             intercept = intercept + shift
         if np.abs(residual - before).max(initial=0.0) <= smallest_move:
             break
-    total = max(float(goals.var(axis=0).sum()), 1e-300)
+    centred = goals - weights @ goals / weights.sum()
+    total = max(float((weights @ centred**2).sum()) / len(data), 1e-300)
     shares = {name: float((each.deviations**2).sum()) / total for name, each in found.items()}
     fields = {name: replace(found[name], explained=shares[name]) for name in data.names}
     return CrossedEffects(fields, intercept, slopes)
@@ -173,7 +178,7 @@ def _no_effect(levels: int, columns: int) -> FieldEffect:
     return FieldEffect(zeros, 0.0, 0.0, 0.0, (0, 0), np.zeros(columns))
 
 
-def _share_kept(counts: Ints, shrinkage: float) -> Floats:
+def _share_kept(counts: Floats, shrinkage: float) -> Floats:
     """Return n_l / (n_l + λ_j) by level; 0 for a level without rows."""
     if not np.isfinite(shrinkage):
         return np.zeros(len(counts))
@@ -181,7 +186,12 @@ def _share_kept(counts: Ints, shrinkage: float) -> Floats:
 
 
 def _estimate_effect(
-    part: Floats, codes: Codes, counts: Ints, others: float, shrinkage: float | None
+    part: Floats,
+    codes: Codes,
+    counts: Floats,
+    others: float,
+    shrinkage: float | None,
+    weights: Floats,
 ) -> tuple[FieldEffect, Floats]:
     """Return a field's effects on its partial residuals, and the change of the intercept.
 
@@ -189,16 +199,17 @@ def _estimate_effect(
     terms have fitted, in degrees of freedom, is missing from the residuals' variance.
     """
     rows, levels = len(part), int((counts > 0).sum())
-    sums = np.stack([np.bincount(codes, column, minlength=len(counts)) for column in part.T], 1)
-    means = sums / np.maximum(counts, 1)[:, None]
-    centre = part.mean(axis=0)
+    weighted = (part * weights[:, None]).T
+    sums = np.stack([np.bincount(codes, column, minlength=len(counts)) for column in weighted], 1)
+    means = sums / np.where(counts > 0, counts, 1.0)[:, None]
+    centre: Floats = weights @ part / weights.sum()
     between = float((counts[:, None] * (means - centre) ** 2).sum())
-    within = max(float((part**2).sum() - (counts[:, None] * means**2).sum()), 0.0)
+    within = max(float((weights @ part**2).sum() - (counts[:, None] * means**2).sum()), 0.0)
     degrees = (levels - 1, max(rows - levels - round(others), min(rows - levels, 1)))
     if shrinkage is None and (min(degrees) < 1 or between == 0):
         return _no_effect(len(counts), part.shape[1]), centre
     noise = within / max(degrees[1], 1)
-    spread = rows - float((counts.astype(np.float64) ** 2).sum()) / rows
+    spread = rows - float((counts**2).sum()) / rows
     variance = max(0.0, between - degrees[0] * noise) / max(spread, 1e-300)
     if shrinkage is None:
         # Levels that explain all of the target leave no noise: then nothing is shrunk.
@@ -242,7 +253,9 @@ def cross_fit_effects(
     of all rows.
     """
     shrinkage = {name: effect.shrinkage for name, effect in fitted.fields.items()}
-    fold_of = stream(seed, "effects").permutation(len(data)) % FOLDS
+    # Where whole groups validate, a training row's effects come from other groups too.
+    units = np.arange(len(data)) if data.groups is None else pd.factorize(data.groups)[0]
+    fold_of = (stream(seed, "effects").permutation(int(units.max()) + 1) % FOLDS)[units]
     found = {name: np.zeros((len(data), fitted.intercept.size)) for name in names}
     for fold in range(FOLDS):
         own: Rows = np.flatnonzero(fold_of == fold)

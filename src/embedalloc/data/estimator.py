@@ -1,6 +1,5 @@
 """Embedding dimensions for a data frame, in the manner of scikit-learn."""
 
-import itertools
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,41 +15,42 @@ from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
 from embedalloc.arrays import Floats
-from embedalloc.budgets import select_budget
-from embedalloc.checks import LARGEST_NUMBER, whole_number
-from embedalloc.data.case import DataCase, Limits, make_case, set_limits
+from embedalloc.checks import LARGEST_NUMBER, real_number, whole_number
+from embedalloc.data.auto_budget import find_budget, list_budgets
+from embedalloc.data.case import Limits, make_case, set_limits
 from embedalloc.data.codes import columns_of_target
-from embedalloc.data.decision import Decision
 from embedalloc.data.effects import cross_fit_effects, fit_effects
-from embedalloc.data.ordering import Rows
-from embedalloc.data.planned import read_effects, train_plan
+from embedalloc.data.estimator_input import (
+    check_target,
+    count_trainings,
+    find_amount,
+    find_column,
+    refuse_equal_names,
+)
+from embedalloc.data.planned import read_effects
 from embedalloc.data.report import write_report
 from embedalloc.data.roles import find_roles
-from embedalloc.data.rules import DataRule, data_rule
+from embedalloc.data.rules import data_rule
+from embedalloc.data.settled import settle
 from embedalloc.data.table import (
     FEWEST_ROWS,
     DataError,
     FieldData,
+    RowNotes,
     check_row_count,
     find_task,
     learn_encoding,
     sample_rows,
-    suggest_budget,
 )
+from embedalloc.data.time_limit import fit_into
+from embedalloc.data.validation import read_notes
 from embedalloc.exporters import effect_columns
 from embedalloc.memory import parse_budget
 from embedalloc.problem import build_problem
-from embedalloc.streams import stream
-
-#: `budget="auto"` tries so many parameters per level, where the limits permit them.
-AUTO_DIMENSIONS = (1, 2, 4, 8, 16, 32)
-#: Folds of Algorithm 2 for `budget="auto"`.
-AUTO_FOLDS = 5
 
 
 class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -67,7 +67,8 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     budget
         Numbers that may be spent on tables (rows × dimension) and effects (one per level and
         column), never exceeded; or their memory as float32, such as ``"64 MB"``; or ``"auto"``:
-        the smallest of some budgets that is within one standard error of the best (Algorithm 2).
+        the smallest of some budgets with which a network is about as good as with the best; by
+        default what pays three dimensions of every field.
     rule
         ``screened`` (recommended), ``paper``, ``frequency_weighted``, ``response_aware``, or a
         rule that needs cardinalities only (`embedalloc rules` lists all).
@@ -98,6 +99,14 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Levels with fewer rows are pooled into one.
     epochs
         Most passes over the rows per training; the validation loss usually stops earlier.
+    minutes
+        About how long it may take: the rows are sampled so that it does. How many rows that is
+        depends on the machine; the report says it.
+    jobs
+        Processes that try budgets at the same time; the result does not depend on it.
+    tables
+        Settled plan, as `tables_` gives it: nothing is searched, and only the encoding of the
+        columns and the effects are learnt.
     progress
         Called after each training with how many are done and how many there are at most.
     random_state
@@ -169,6 +178,9 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_rows: int = 200_000,
         min_frequency: int = 1,
         epochs: int = 40,
+        minutes: float | None = None,
+        jobs: int = 1,
+        tables: Mapping[str, Mapping[str, Any]] | None = None,
         progress: Callable[[int, int], None] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -188,10 +200,20 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.max_rows = max_rows
         self.min_frequency = min_frequency
         self.epochs = epochs
+        self.minutes = minutes
+        self.jobs = jobs
+        self.tables = tables
         self.progress = progress
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: Any = None,
+        groups: Any = None,
+        times: Any = None,
+    ) -> Self:
         """Choose the tables.
 
         Parameters
@@ -200,37 +222,55 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             A data frame or array; columns that are not categorical must be numbers or dates.
         y
             The target, one value per row.
+        sample_weight
+            What each row counts in effects and losses.
+        groups
+            A group per row, such as its user: whole groups validate, so that what is known of a
+            group does not flatter the plan.
+        times
+            A date or number per row: the last rows validate, as in use.
         """
         rule = data_rule(self.rule)
-        frame, target, categorical = self._read(X, y)
+        frame, target, categorical, about = self._read(X, y, sample_weight, groups, times)
         encoder, everything = learn_encoding(
             frame,
             target,
             categorical,
             task=find_task(target, self.task),
             min_frequency=whole_number(self.min_frequency, "min_frequency", least=1),
+            about=about,
         )
         limits = self._limits(everything.cardinalities)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         most = whole_number(self.max_rows, "max_rows", least=20)
-        data = sample_rows(everything, most, seed=seed)
+        jobs = whole_number(self.jobs, "jobs", least=1)
         prepare = partial(
             make_case,
             limits=limits,
             pilots=whole_number(self.pilots, "pilots", least=1),
             seed=seed,
             epochs=whole_number(self.epochs, "epochs", least=1),
-            trained=_count_trainings(self.progress),
+            trained=count_trainings(self.progress),
         )
-        if self.budget == "auto":
-            budgets = list_automatic_budgets(data.cardinalities, limits)
-            decision = select_automatically(data, rule, budgets, prepare, seed=seed)
+        search = None
+        if self.tables is not None:
+            data = everything
+            settled = None if self.budget is None else parse_budget(self.budget)
+            decision = settle(data, self.tables, settled)
         else:
-            levels = data.cardinalities
-            budget = suggest_budget(levels) if self.budget is None else parse_budget(self.budget)
-            if not rule.fits_small_budgets:
+            data = sample_rows(everything, most, seed=seed)
+            wants_budget = self.budget == "auto"
+            budget = None if wants_budget else find_amount(self.budget, data.cardinalities)
+            if budget is not None and not rule.fits_small_budgets:
                 build_problem(data.cardinalities, budget, **limits.constraints())
+            if self.minutes is not None:
+                minutes = real_number(self.minutes, "minutes")
+                data = fit_into(data, minutes, prepare, searches=wants_budget, seed=seed)
             case = prepare(data)
+            if budget is None:
+                budgets = list_budgets(data.cardinalities, limits)
+                search = find_budget(case, budgets, jobs=jobs)
+                budget = search.budget
             decision = rule.decide(case, rule.gather(case), budget)
         decision = decision.put_in_order(frame.columns)
         self._seed = seed
@@ -243,21 +283,28 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.dimensions_ = self.allocation_.dimensions
         self.tables_ = self.plan_.tables
         self.cardinalities_ = {name: each.levels for name, each in self.plan_.fields.items()}
-        self.report_ = write_report(decision, data=data, limits=limits, frame=frame)
-        _refuse_equal_names(self.get_feature_names_out())
+        self.report_ = write_report(decision, data=data, limits=limits, frame=frame, search=search)
+        refuse_equal_names(self.get_feature_names_out())
         return self
 
-    def fit_transform(self, X: Any, y: ArrayLike) -> Any:
+    def fit_transform(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: Any = None,
+        groups: Any = None,
+        times: Any = None,
+    ) -> Any:
         """Choose the tables and return the inputs of the training rows.
 
         Codes are those of `transform`. A row's effects come from the rows of the other four of
         five folds, as in scikit-learn's TargetEncoder: a network that reads effects in which the
         row's own target took part trusts them too much. So train on these, never on
-        ``fit(X, y).transform(X)``.
+        ``fit(X, y).transform(X)``. The words are those of `fit`.
         """
-        self.fit(X, y)
-        frame, target, _ = self._read(X, y)
-        data = self.encoder_.encode(frame, target)
+        self.fit(X, y, sample_weight, groups, times)
+        frame, target, _, about = self._read(X, y, sample_weight, groups, times)
+        data = self.encoder_.encode(frame, target, about)
         effects = (
             {}
             if self.effects_ is None
@@ -310,15 +357,18 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         tags.transformer_tags.preserves_dtype = []
         return tags
 
-    def _read(self, X: Any, y: ArrayLike) -> tuple[pd.DataFrame, NDArray[Any], list[str]]:
+    def _read(
+        self, X: Any, y: ArrayLike, sample_weight: Any, groups: Any, times: Any
+    ) -> tuple[pd.DataFrame, NDArray[Any], list[str], RowNotes]:
         """Return checked data: a frame with text as column names, the target, the fields."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         frame = self._frame(X, reset=True)
-        target = _check_target(y)
+        target = check_target(y)
         check_consistent_length(frame, target)
+        about = read_notes(sample_weight, groups, times, len(frame))
         numeric, ignore, named = (
-            [_find_column(frame, each, option) for each in getattr(self, option) or ()]
+            [find_column(frame, each, option) for each in getattr(self, option) or ()]
             for option in ("numeric", "ignore", "columns")
         )
         both = {*named} & {*numeric, *ignore} or {*numeric} & {*ignore}
@@ -344,7 +394,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for role in self.roles_.columns:
             if role.taken_as == "identifier":
                 warnings.warn(f"column {role.column!r} is left out: {role.why}", stacklevel=3)
-        return self.roles_.prepare(frame), target, self.roles_.tables
+        return self.roles_.prepare(frame), target, self.roles_.tables, about
 
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         if hasattr(X, "to_pandas"):
@@ -375,87 +425,3 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # Wrong names and impossible bounds are refused before anything is trained.
         build_problem(cardinalities, LARGEST_NUMBER, **limits.constraints())
         return limits
-
-
-def _refuse_equal_names(names: NDArray[Any]) -> None:
-    """Refuse a field that is called as another field's effect."""
-    values, counts = np.unique(names.astype(str), return_counts=True)
-    if (counts > 1).any():
-        raise DataError(f"column {values[counts > 1][0]!r} has the name of an effect; rename it")
-
-
-def _count_trainings(progress: Callable[[int, int], None] | None) -> Callable[[int], None]:
-    """Return what tells the user how many trainings are done and how many there are at most."""
-    numbers = itertools.count(1)
-
-    def tell(remaining: int) -> None:
-        if progress is not None:
-            done = next(numbers)
-            progress(done, done + remaining)
-
-    return tell
-
-
-def _find_column(frame: pd.DataFrame, wanted: str | int, option: str) -> str:
-    """Return a column's name from its name or its position."""
-    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
-        if not -frame.shape[1] <= wanted < frame.shape[1]:
-            raise DataError(f"{option}: there is no column {wanted} among {frame.shape[1]}")
-        return str(frame.columns[wanted])
-    if wanted not in frame.columns:
-        raise DataError(f"{option}: {wanted!r} is not a column")
-    return str(wanted)
-
-
-def list_automatic_budgets(cardinalities: Mapping[str, int], limits: Limits) -> list[int]:
-    """Return the budgets that pay 1, 2, 4, … dimensions of every field, as far as limits go."""
-    budgets = set()
-    for dimension in AUTO_DIMENSIONS:
-        cost = 0
-        for name, levels in cardinalities.items():
-            wanted = max(dimension, limits.smallest(name))
-            cost += levels * limits.fixed.get(name, min(wanted, limits.maximum[name]))
-        budgets.add(max(cost, 1))
-    return sorted(budgets)
-
-
-def select_automatically(
-    data: FieldData,
-    rule: DataRule,
-    budgets: Sequence[int],
-    prepare: Callable[[FieldData], DataCase],
-    *,
-    seed: int,
-) -> Decision:
-    """Select the budget by Algorithm 2, with the rule's evidence gathered once per fold."""
-    gathered: dict[bytes, tuple[DataCase, Any]] = {}
-
-    def allocate(rows: Rows, budget: int) -> Decision:
-        key = rows.tobytes()
-        if key not in gathered:
-            case = prepare(data.take(rows))
-            gathered[key] = (case, rule.gather(case))
-        return rule.decide(*gathered[key], budget)
-
-    selection = select_budget(
-        len(data),
-        budgets,
-        allocate,
-        lambda rows, found: train_plan(gathered[rows.tobytes()][0], found.plan),
-        lambda model, rows: model.loss(data.take(rows)),
-        rng=stream(seed, "budget"),
-        folds=AUTO_FOLDS,
-        strata=None if data.task.kind == "regression" else data.target,
-    )
-    return selection.dimensions
-
-
-def _check_target(y: ArrayLike) -> NDArray[Any]:
-    """Return the target as an array without missing values."""
-    values = column_or_1d(y, warn=True)
-    missing = int(pd.isna(values).sum())
-    if missing:
-        raise DataError(f"target: {missing:,} values are missing (NaN); drop or fill these rows")
-    if values.dtype.kind == "O":
-        return np.asarray(pd.Series(values).infer_objects())
-    return check_array(values, ensure_2d=False, dtype=None, input_name="y")

@@ -68,7 +68,14 @@ class TableNetwork:
             line += begin
         return places
 
-    def gradient(self, places: Ints, numbers: Reals, target: NDArray[Any], kind: TaskKind) -> Reals:
+    def gradient(
+        self,
+        places: Ints,
+        numbers: Reals,
+        target: NDArray[Any],
+        kind: TaskKind,
+        weights: Reals | None = None,
+    ) -> Reals:
         """Return the gradient of the rows' mean loss, in a vector that the next call overwrites.
 
         Parameters
@@ -79,6 +86,8 @@ class TableNetwork:
             A line per numeric input.
         target, kind
             What is predicted, and what it is.
+        weights
+            What each row's loss is multiplied by; None for 1.
         """
         units = self._prepare(len(target))
         inputs, embedded = units[0], len(self._fields)
@@ -93,6 +102,8 @@ class TableNetwork:
                 np.maximum(reached, 0, out=reached)
         slope = units[-1]
         _turn_into_slopes(slope, target, kind)
+        if weights is not None:
+            slope *= weights
         for depth in reversed(range(1, len(self.layers))):
             below, layer = units[depth], self.layers[depth]
             np.matmul(below, slope.T, out=self._layer_slopes[depth])

@@ -98,7 +98,7 @@ class TabularModel:
         return reached
 
     def losses(self, data: FieldData) -> Floats:
-        """Return the loss of every row."""
+        """Return the loss of every row, times its weight."""
         losses = np.empty(len(data))
         # New rows may lie anywhere: a loss may be infinite.
         with np.errstate(over="ignore", invalid="ignore"):
@@ -106,7 +106,7 @@ class TabularModel:
                 rows = slice(begin, begin + CHUNK)
                 some = data.take(rows)
                 losses[rows] = row_losses(self.outputs(some), some.target, self.task)
-        return losses
+        return data.weigh(losses)
 
     def loss(self, data: FieldData) -> float:
         """Return the mean loss, whose bits do not depend on the machine's cores."""
@@ -187,7 +187,7 @@ def _start_model(
         )
         tables[name] = EMBEDDING_DEVIATION * values.T
         blocks[name] = uniform(dimension, widths[0], bound, "block", name)
-        counts = np.bincount(data.codes[name], minlength=levels)
+        counts = np.bincount(data.codes[name], data.weights, levels)
         frequencies[name] = (counts / max(len(data), 1)).astype(np.float32)
     layers = []
     for depth, (fan_in, fan_out) in enumerate(pairwise(widths)):
@@ -210,11 +210,11 @@ def _start_model(
 def _fit_constant(data: FieldData) -> Reals:
     """Return the outputs that fit the target best when nothing is known."""
     if data.task.kind == "regression":
-        return np.array([data.target.mean()], dtype=np.float32)
+        return np.array([data.weigh(data.target).mean()], dtype=np.float32)
     if data.task.kind == "binary":
-        share = (float(data.target.sum()) + 0.5) / (len(data) + 1)
+        share = (float(data.weigh(data.target).sum()) + 0.5) / (len(data) + 1)
         return np.array([math.log(share / (1 - share))], dtype=np.float32)
-    counts = np.bincount(data.target, minlength=data.task.outputs) + 0.5
+    counts = np.bincount(data.target, data.weights, data.task.outputs) + 0.5
     return np.log(counts / counts.sum()).astype(np.float32)
 
 
@@ -233,16 +233,22 @@ def _fit(
     numbers = training.numbers.T
     batch = batch_size(len(training))
     best, best_epoch, kept = math.inf, 0, network.values.copy()
+    weights = None if training.weights is None else training.weights.astype(np.float32)
     history: list[float] = []
     for epoch in range(1, epochs + 1):
         order = rng.permutation(len(training))
         # All rows are put in order at once: batches are then parts without copies.
         each_place, each_number = places.take(order, axis=1), numbers.take(order, axis=1)
         each_target = training.target[order]
+        each_weight = None if weights is None else weights[order]
         for begin in range(0, len(order), batch):
             rows = slice(begin, begin + batch)
             gradient = network.gradient(
-                each_place[:, rows], each_number[:, rows], each_target[rows], model.task.kind
+                each_place[:, rows],
+                each_number[:, rows],
+                each_target[rows],
+                model.task.kind,
+                None if each_weight is None else each_weight[rows],
             )
             adam.step(gradient, LEARNING_RATE)
         _fill_absent_levels(model)

@@ -73,6 +73,27 @@ def read_numbers(column: pd.Series) -> Numbers | None:
         if words:
             lost = pc.is_in(texts, pa.array(words, pa.string()))
             plain = pc.if_else(lost, pa.scalar(None, pa.string()), plain)
-        values = plain.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
-        return Numbers(pd.Series(values, index=column.index), style, tuple(words))
+        return Numbers(_make_numbers(plain, column.index), style, tuple(words))
     return None
+
+
+def _make_numbers(texts: pa.Array, index: pd.Index) -> pd.Series:
+    values = texts.cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
+    return keep_whole(pd.Series(values, index=index))
+
+
+def keep_whole(column: pd.Series) -> pd.Series:
+    """Return whole numbers of a file as such, not as floats: gaps alone made them so.
+
+    Only text files do not tell the two apart; pandas itself writes 4.0 where a column has gaps.
+
+    Examples
+    --------
+    >>> keep_whole(pd.Series([4.0, np.nan])).dtype, keep_whole(pd.Series([4.5, np.nan])).dtype
+    (Int64Dtype(), dtype('float64'))
+    """
+    present = column.dropna()
+    whole = len(present) and (present.abs() < 2**53).all() and (present == np.floor(present)).all()
+    if not whole:
+        return column
+    return column.astype("int64" if len(present) == len(column) else "Int64")

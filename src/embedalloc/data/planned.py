@@ -41,9 +41,9 @@ class PlannedModel:
         """Mean validation loss."""
         return self.model.validation_loss
 
-    def loss(self, data: FieldData) -> float:
-        """Return the mean loss of new rows."""
-        return self.model.loss(self.plan.apply(data, read_effects(self.plan, self.effects, data)))
+    def losses(self, data: FieldData) -> Floats:
+        """Return the loss of every new row."""
+        return self.model.losses(self.plan.apply(data, read_effects(self.plan, self.effects, data)))
 
 
 def read_effects(plan: Plan, effects: CrossedEffects | None, data: FieldData) -> dict[str, Floats]:
@@ -53,15 +53,15 @@ def read_effects(plan: Plan, effects: CrossedEffects | None, data: FieldData) ->
     return {name: effects.fields[name].read(data.codes[name]) for name in plan.effects}
 
 
-def train_plan(case: DataCase, plan: Plan) -> PlannedModel:
-    """Train a network that follows a plan."""
+def train_plan(case: DataCase, plan: Plan, label: str = "candidate") -> PlannedModel:
+    """Train a network that follows a plan; the label names its random numbers."""
     effects = case.effects if plan.effects else None
     prepared = replace(
         case,
         training=plan.apply(case.training, case.training_effects if plan.effects else {}),
         validation=plan.apply(case.validation, read_effects(plan, effects, case.validation)),
     )
-    return PlannedModel(plan, effects, prepared.train(plan.dimensions))
+    return PlannedModel(plan, effects, prepared.train(plan.dimensions, label))
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,12 @@ _NAMELESS_INDEX = "__index_level_0__"
 
 
 class Reading(NamedTuple):
-    """The columns of a file, and what was guessed about it, each in a sentence."""
+    """The columns of a file, what was guessed about it in sentences, and how CSV was read."""
 
     frame: pd.DataFrame
     notes: tuple[str, ...]
+    separator: str | None = None
+    encoding: str | None = None
 
 
 def read_table(
@@ -55,7 +57,9 @@ def read_table(
     kind = _find_kind(content, name)
     try:
         if kind == "CSV":
-            table, notes = read_delimited(content, separator=separator, encoding=encoding)
+            table, notes, separator, encoding = read_delimited(
+                content, separator=separator, encoding=encoding
+            )
         elif kind == "Excel":
             table = _read_workbook(content)
         else:
@@ -63,12 +67,12 @@ def read_table(
             table.validate(full=True)  # or damaged offsets end the whole process
         names = name_columns([_name_index(each).strip() for each in table.column_names])
         table = pa.Table.from_arrays([_simplify(each, missing) for each in table.columns], names)
-        frame = table.to_pandas(ignore_metadata=True)
+        frame = _make_frame(table)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"not a {kind} file, or damaged ({error})") from None
     if not len(frame):
         raise DataError("no rows")
-    return Reading(frame, notes)
+    return Reading(frame, notes, separator, encoding)
 
 
 def _find_kind(content: bytes, name: str) -> str:
@@ -121,9 +125,19 @@ def _read_workbook(content: bytes) -> pa.Table:
 
 def _make_uniform(cells: pd.Series) -> pd.Series:
     """Return cells of one type, as text where Excel holds text beside numbers."""
-    if pd.api.types.infer_dtype(cells, skipna=True) in ("mixed", "mixed-integer"):
+    kind = pd.api.types.infer_dtype(cells, skipna=True)
+    if kind in ("mixed", "mixed-integer"):
         return cells.map(str, na_action="ignore").astype("str")
-    return cells.infer_objects()
+    return cells.astype("Int64") if kind == "integer" else cells.infer_objects()
+
+
+def _make_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a data frame in which whole numbers with gaps are whole numbers still."""
+    frame = table.to_pandas(ignore_metadata=True)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_integer(column.type) and column.null_count:
+            frame[name] = column.to_pandas(types_mapper=lambda kind: pd.Int64Dtype())
+    return frame
 
 
 def _name_index(name: str) -> str:

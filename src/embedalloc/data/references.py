@@ -52,7 +52,11 @@ def measure_references(case: DataCase) -> dict[str, Floats]:
     # On a busy machine the threads of gradient boosting wait for each other for minutes.
     with threadpool_limits(1):
         return {
-            name: _measure_losses(model.fit(of_known, known.target), of_new, new)
+            name: new.weigh(
+                _measure_losses(
+                    model.fit(of_known, known.target, sample_weight=known.weights), of_new, new
+                )
+            )
             for name, (model, (of_known, of_new)) in models.items()
         }
 

@@ -1,6 +1,6 @@
 """What was decided for a table, why, and whether it matters."""
 
-import textwrap
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,8 +8,12 @@ import numpy as np
 import pandas as pd
 
 from embedalloc.arrays import Floats
+from embedalloc.data.auto_budget import BudgetSearch, BudgetTry
 from embedalloc.data.case import Limits
 from embedalloc.data.decision import Decision
+from embedalloc.data.page import write_fragment
+from embedalloc.data.plan import Plan
+from embedalloc.data.report_text import list_answers, write_text
 from embedalloc.data.table import FieldData, TaskKind
 from embedalloc.data.verdict import (
     Answer,
@@ -17,16 +21,12 @@ from embedalloc.data.verdict import (
     answer_beats_equal,
     answer_splitting,
     find_better_reference,
-    recall,
 )
 from embedalloc.result import Allocation
-from embedalloc.text import COLUMNS, bar, cut_name, paragraph, text_table
-from embedalloc.visible import make_visible
+from embedalloc.text import cut_name
 
 #: A field has "no effect" only if a test of its effect has at least this p-value.
 LARGEST_P_VALUE = 0.05
-
-_BAR = 10
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class CandidateReport:
     """One plan that was trained; the loss is the mean over its trainings."""
 
     label: str
+    description: str
     parameters: int
     validation_loss: float
     trainings: int
@@ -124,6 +125,8 @@ class Report:
         The one that clearly beats the plan, if there is one.
     beats_equal, splitting
         Whether the plan beats equal dimensions, and whether it matters how dimensions are split.
+    budgets
+        Budgets that were tried, where the budget was searched.
     """
 
     allocation_rule: str
@@ -144,6 +147,7 @@ class Report:
     better_reference: str | None
     beats_equal: Answer
     splitting: Answer
+    budgets: tuple[BudgetTry, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types, for JSON; what is not a number is None."""
@@ -154,95 +158,26 @@ class Report:
         """Whether the plan beats equal dimensions: yes, no, or cannot tell."""
         return self.beats_equal.verdict
 
+    @property
+    def conclusions(self) -> str:
+        """The verdicts alone, for reading."""
+        return "\n".join(list_answers(self))
+
     def __str__(self) -> str:
-        answers = [
-            paragraph(words)
-            for words in (
-                _write_answer(
-                    "beats_equal", "Does the plan beat equal dimensions?", self.beats_equal
-                ),
-                _write_answer("splitting", "Does splitting dimensions matter?", self.splitting),
-                self._reference_in_words(),
-            )
-            if words
-        ]
-        return "\n".join([self._table(), "", *self._facts(), "", *answers])
+        return write_text(self)
 
-    def _reference_in_words(self) -> str:
-        if self.better_reference is None:
-            return ""
-        changes = {each.label: each.change for each in self.references}
-        return (
-            f"A model without embeddings does better here: {self.better_reference}, with a "
-            f"validation loss {-100 * changes[self.better_reference]:.1f} % lower than the planned "
-            "network's."
-        )
-
-    def _table(self) -> str:
-        """Return a line per field; columns that would be empty are left out."""
-        fields = self.fields
-        largest = max(each.share for each in fields) or 1.0
-        columns: list[tuple[str, str, list[str]]] = [
-            (" levels", ">", [f"{each.levels:,}" for each in fields]),
-        ]
-        if any(each.dimension and each.table_rows < each.levels for each in fields):
-            columns.append(("rows", ">", [f"{each.table_rows:,}" for each in fields]))
-        columns.append((" dim", ">", [f"{each.dimension:,}" for each in fields]))
-        if any(each.smallest is not None for each in fields):
-            ranges = [_write_range(each.smallest, each.largest) for each in fields]
-            columns.append(("range", ">", ranges))
-        if any(each.effect for each in fields):
-            columns.append(("effect", "<", ["yes" if each.effect else "" for each in fields]))
-        columns.append((" params", ">", [f"{each.parameters:,}" for each in fields]))
-        bars = (" " * _BAR, "<", [bar(each.share / largest, _BAR) for each in fields])
-        if any(each.explained is not None for each in fields):
-            columns.append(("explains", ">", [_write_percent(each.explained) for each in fields]))
-        columns.append(("why", "<", [each.why for each in fields]))
-        taken = sum(1 + max(map(len, [head, *cells])) for head, _, cells in columns)
-        longest = max(len(each.name) for each in fields)
-        width = max(8, min(longest, COLUMNS - taken))
-        if width + taken + _BAR < COLUMNS:  # bars are the first that a narrow terminal can miss
-            columns.insert(-1, bars)
-        names = ("field", "<", [cut_name(each.name, width) for each in fields])
-        heads, signs, cells = zip(names, *columns, strict=True)
-        return text_table(heads, list(zip(*cells, strict=True)), align="".join(signs), gap=" ")
-
-    def _facts(self) -> list[str]:
-        share = 100 * self.spent / self.budget if self.budget else 0.0
-        lines = [
-            f"{self.allocation_rule}: {self.spent:,} of {self.budget:,} parameters "
-            f"({share:.0f} %); the budget {'binds' if self.budget_binds else 'does not bind'}"
-        ]
-        if self.rows_used < self.rows:
-            lines.append(f"trained on a sample of {self.rows_used:,} of {self.rows:,} rows")
-        if self.saturated:
-            lines += textwrap.wrap(
-                f"at full rank (d ≥ N − 1): {', '.join(map(make_visible, self.saturated))}",
-                COLUMNS,
-            )
-        if self.spectrum_ratio is not None:
-            news = "nothing new" if self.spectrum_is_initialisation else "something new"
-            lines.append(
-                f"the pilots' a_j are × {self.spectrum_ratio:.2f} those of their initial tables: "
-                f"{news}"
-            )
-        if self.candidates:
-            lines.append("validation loss of what was trained, and of models without embeddings:")
-            lines += [
-                f"  {each.validation_loss:.5f}{' *' if each.label == self.chosen else '  '} "
-                f"{each.label}, {each.parameters:,} parameters, "
-                f"{'once' if each.trainings == 1 else f'{each.trainings} trainings'}"
-                for each in self.candidates
-            ]
-            lines += [
-                f"  {each.label}: {100 * each.change:+.1f} % against the plan on the same rows"
-                for each in self.references
-            ]
-        return lines
+    def _repr_html_(self) -> str:
+        """Return the report for a notebook."""
+        return write_fragment(self)
 
 
 def write_report(
-    decision: Decision, *, data: FieldData, limits: Limits, frame: pd.DataFrame
+    decision: Decision,
+    *,
+    data: FieldData,
+    limits: Limits,
+    frame: pd.DataFrame,
+    search: BudgetSearch | None = None,
 ) -> Report:
     """Return the report of what a rule decided for the rows `data` of the user's `frame`."""
     allocation, spectrum, plan = decision.allocation, decision.spectrum, decision.plan
@@ -270,7 +205,9 @@ def write_report(
         spectrum_correlation=spectrum.correlation if spectrum else None,
         spectrum_is_initialisation=spectrum.is_initialisation if spectrum else None,
         candidates=tuple(
-            CandidateReport(each.label, each.plan.cost, each.loss, each.tries)
+            CandidateReport(
+                each.label, describe_plan(each.plan), each.plan.cost, each.loss, each.tries
+            )
             for each in decision.candidates
         ),
         chosen=decision.winner.label if decision.candidates else None,
@@ -281,6 +218,7 @@ def write_report(
         better_reference=better[0] if better else None,
         beats_equal=answer_beats_equal(decision),
         splitting=answer_splitting(decision, pays_for_all=everything <= allocation.budget),
+        budgets=search.tries if search else (),
     )
 
 
@@ -323,19 +261,20 @@ def _describe_field(name: str, decision: Decision, limits: Limits, present: int)
 
 
 def _explain(name: str, decision: Decision, limits: Limits) -> str:
+    """Say in a phrase what was decided for a field."""
     plan = decision.plan.fields[name]
     if name in limits.fixed:
         return "fixed by you"
     if not plan.dimension:
         return _explain_missing_table(name, decision, limits)
     if plan.dimension >= plan.rows - 1:
-        return "full rank"
+        return "full: more cannot help"
     if plan.dimension >= limits.maximum[name]:
         return "at your maximum"
     if plan.dimension <= max(limits.minimum[name], limits.multiple_of):
         return "at the minimum"
     if decision.candidates:
-        return "equal"
+        return "an equal share"
     return "by the rule"
 
 
@@ -347,30 +286,35 @@ def _explain_missing_table(name: str, decision: Decision, limits: Limits) -> str
         return "not affordable"
     effect = decision.effects.fields[name] if decision.effects else None
     if effect is not None and effect.p_value > LARGEST_P_VALUE:
-        return f"dropped: no effect (p = {effect.p_value:.2f})"
-    return "dropped: did not help"
+        return f"left out: no effect (p = {effect.p_value:.2f})"
+    return "left out: did not help"
 
 
-def _write_answer(key: str, question: str, answer: Answer) -> str:
-    text = f"{question} {answer.verdict.capitalize()}: {answer.reason}."
-    record = recall(key, answer.verdict)
-    if record is None or answer.gain is None:
-        return text
-    return (
-        f"{text} This answer was right in {record[0]} of {record[1]} runs on the tables that the "
-        "rule was developed on; elsewhere expect less."
-    )
+#: What candidates are called where their plan does not say it.
+_NAMES = {
+    "equal": "equal dimensions for all levels",
+    "split": "dimensions by worth (Theorem 3)",
+}
 
 
-def _write_percent(share: float | None) -> str:
-    text = "" if share is None else f"{100 * share:.1f} %"
-    return "0.0 %" if text == "-0.0 %" else text
+def describe_plan(plan: Plan) -> str:
+    """Return what a plan does, by the names of the fields."""
+    words = [_NAMES[plan.label]] if plan.label in _NAMES else []
+    for what, names in (
+        ("without", plan.dropped),
+        ("rare levels pooled in", plan.pooled),
+        ("effects of", plan.effects),
+    ):
+        if names:
+            words.append(f"{what} {_list_fields(names)}")
+    if plan.label.endswith(", small"):
+        words.append(f"at most {max(plan.dimensions.values())} dimensions")
+    return "; ".join(words) or plan.label
 
 
-def _write_range(low: int | None, high: int | None) -> str:
-    if low is None:
-        return ""
-    return f"{low}" if low == high else f"{low}–{high}"
+def _list_fields(names: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(cut_name(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def make_plain(value: Any) -> Any:

@@ -8,7 +8,7 @@ the order of their names, and levels and rows in an order that only the data dec
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -83,6 +83,19 @@ class PredictionTask:
         return codes.astype(np.float32 if self.kind == "binary" else np.int64)
 
 
+class RowNotes(NamedTuple):
+    """What is known of rows beside their columns: see `FieldData` for the three."""
+
+    weights: Floats | None = None
+    groups: NDArray[np.int64] | None = None
+    times: Floats | None = None
+
+    def take(self, rows: Rows) -> "RowNotes":
+        """Return what is known of these rows."""
+        parts: list[Any] = [None if each is None else each[rows] for each in self]
+        return RowNotes(*parts)
+
+
 @dataclass(frozen=True)
 class FieldData:
     """Rows as arrays, ready for training.
@@ -99,6 +112,12 @@ class FieldData:
         As `PredictionTask.encode` returns it.
     task
         What is predicted.
+    weights
+        What each row counts in losses, 1 on average; None if all count the same.
+    groups
+        Numbers of groups of rows of which each validates as a whole or not at all.
+    times
+        When each row was observed: the last ones validate.
     """
 
     cardinalities: Mapping[str, int]
@@ -106,6 +125,9 @@ class FieldData:
     numbers: NDArray[np.float32]
     target: NDArray[Any]
     task: PredictionTask
+    weights: Floats | None = None
+    groups: NDArray[np.int64] | None = None
+    times: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -116,13 +138,21 @@ class FieldData:
         return tuple(self.cardinalities)
 
     def take(self, rows: Rows | slice) -> "FieldData":
-        """Return these rows only."""
+        """Return these rows only, with weights that are 1 on average over them."""
+        weights = None if self.weights is None else self.weights[rows]
         return replace(
             self,
             codes={name: codes[rows] for name, codes in self.codes.items()},
             numbers=self.numbers[rows],
             target=self.target[rows],
+            weights=None if weights is None else weights / (weights.mean() or 1.0),
+            groups=None if self.groups is None else self.groups[rows],
+            times=None if self.times is None else self.times[rows],
         )
+
+    def weigh(self, losses: Floats) -> Floats:
+        """Return the rows' losses times their weights, so that the plain mean is the weighted."""
+        return losses if self.weights is None else losses * self.weights
 
 
 def find_task(target: NDArray[Any], wanted: str = "auto") -> PredictionTask:
@@ -206,7 +236,12 @@ class TableEncoder:
     numeric: Mapping[str, tuple[float, float, float]]
     task: PredictionTask
 
-    def encode(self, frame: pd.DataFrame, target: NDArray[Any] | None = None) -> FieldData:
+    def encode(
+        self,
+        frame: pd.DataFrame,
+        target: NDArray[Any] | None = None,
+        about: RowNotes | None = None,
+    ) -> FieldData:
         """Return rows as arrays, in their own order."""
         return FieldData(
             {name: levels.cardinality for name, levels in self.fields.items()},
@@ -214,6 +249,7 @@ class TableEncoder:
             _standardise_columns(frame, self.numeric),
             np.zeros(len(frame), np.float32) if target is None else self.task.encode(target),
             self.task,
+            *(about or ()),
         )
 
 
@@ -224,6 +260,7 @@ def learn_encoding(
     *,
     task: PredictionTask,
     min_frequency: int = 1,
+    about: RowNotes | None = None,
 ) -> tuple[TableEncoder, FieldData]:
     """Learn levels, medians and scales, and return the rows in canonical order.
 
@@ -237,6 +274,8 @@ def learn_encoding(
         What is predicted.
     min_frequency
         Levels with fewer rows share one code.
+    about
+        Weights, groups and times of the rows.
     """
     found = {name: _find_levels(frame[name], name) for name in sorted(categorical)}
     numbers = {
@@ -252,7 +291,7 @@ def learn_encoding(
         fields[name] = FieldLevels(levels, code_of[:-1], int(code_of[-1]), cardinality)
     scales = {name: _measure_scale(values) for name, values in numbers.items()}
     encoder = TableEncoder(fields, scales, task)
-    return encoder, encoder.encode(frame, target).take(order)
+    return encoder, encoder.encode(frame, target, about).take(order)
 
 
 def split_rows(

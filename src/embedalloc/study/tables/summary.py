@@ -136,15 +136,13 @@ def track_record(
         if row["verdict"] == "yes" or (row["question"], row["verdict"]) == ("splitting", "no"):
             entry = {"right": int(row["right"]), "of": int(row["runs"])}
             found.setdefault(row["question"], {})[row["verdict"]] = entry
-    small = differences[differences["initialisation"] == DECIDING].set_index("contestant")
+    small = differences[differences["initialisation"] == DECIDING]
     columns = ["mean", "error", "better", "worse", "cells", "trainings"]
+    gains = small.set_index("contestant")[columns].astype(float).round(1).to_dict("index")
     return {
         "tables": sorted(losses["table"].unique().tolist()),
         "splits": int(losses["split"].nunique()),
-        "per_mille_against_equal": {
-            name: {column: round(float(small.loc[name, column]), 1) for column in columns}
-            for name in (JUDGED, RESTARTS)
-        },
+        "per_mille_against_equal": {name: gains[name] for name in (JUDGED, RESTARTS)},
         "verdicts": found,
     }
 

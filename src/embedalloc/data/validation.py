@@ -1,0 +1,125 @@
+"""Which rows validate: random ones, whole groups, or the last in time.
+
+Random rows flatter a model: the user, the shop or the season of a validation row is then known
+from the training rows. Who will meet new users or tomorrow's rows validates on such.
+"""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from embedalloc.arrays import Floats
+from embedalloc.data.dates import find_dates
+from embedalloc.data.ordering import Rows
+from embedalloc.data.table import DataError, FieldData, PredictionTask, RowNotes, split_rows
+from embedalloc.streams import stream
+
+
+def hold_out(data: FieldData, share: float, *, seed: int, label: str) -> tuple[Rows, Rows]:
+    """Split rows into those that stay and about this share that is held out.
+
+    With times the last rows are held out, and rows of one time stay together; with groups whole
+    groups, drawn at random; otherwise random rows, every class by the same share.
+    """
+    about = RowNotes(data.weights, data.groups, data.times)
+    return hold_out_rows(data.target, data.task, about, share, seed=seed, label=label)
+
+
+def hold_out_rows(
+    target: NDArray[Any],
+    task: PredictionTask,
+    about: RowNotes,
+    share: float,
+    *,
+    seed: int,
+    label: str,
+) -> tuple[Rows, Rows]:
+    """Split rows by their target, or what else is known of them: see `hold_out`."""
+    if about.times is not None:
+        return _split_where(_find_last(about.times, share), "time")
+    if about.groups is not None:
+        return _split_where(_draw_groups(about.groups, share, seed=seed, label=label), "group")
+    return split_rows(target, task, share, seed=seed, label=label)
+
+
+def _split_where(held: NDArray[np.bool_], what: str) -> tuple[Rows, Rows]:
+    if held.all() or not held.any():
+        raise DataError(f"{what}: all rows have the same one, so no part of them can validate")
+    return np.flatnonzero(~held), np.flatnonzero(held)
+
+
+def _find_last(times: Floats, share: float) -> NDArray[np.bool_]:
+    """Tell the rows after the time that is closest to holding out the share."""
+    moments, counts = np.unique(times, return_counts=True)
+    after = len(times) - np.cumsum(counts)  # rows that are later than each moment
+    nearest = int(np.argmin(np.abs(after[:-1] - share * len(times)))) if len(moments) > 1 else 0
+    return np.asarray(times > moments[nearest])
+
+
+def _draw_groups(
+    groups: NDArray[np.int64], share: float, *, seed: int, label: str
+) -> NDArray[np.bool_]:
+    """Tell the rows of groups that are drawn until they make up the share."""
+    # Groups are numbered as they come: rows stand in an order that the data alone decide.
+    numbers, names = pd.factorize(groups)
+    order = stream(seed, label, "groups").permutation(len(names))
+    sizes = np.bincount(numbers)[order]
+    # At least one group is held out and one stays, whatever their sizes.
+    many = int(np.searchsorted(np.cumsum(sizes), share * len(groups))) + 1
+    drawn = np.zeros(len(names), dtype=np.bool_)
+    drawn[order[: min(many, len(names) - 1)]] = True
+    return np.asarray(drawn[numbers])
+
+
+def read_notes(sample_weight: Any, groups: Any, times: Any, rows: int) -> RowNotes:
+    """Return weights, groups and times of the rows, each checked."""
+    if groups is not None and times is not None:
+        raise DataError("groups and times both say which rows validate: give one of them")
+    return RowNotes(
+        None if sample_weight is None else read_weights(sample_weight, rows),
+        None if groups is None else read_groups(groups, rows),
+        None if times is None else read_times(times, rows),
+    )
+
+
+def read_weights(values: object, rows: int) -> Floats:
+    """Return sample weights that are 1 on average."""
+    weights = np.asarray(values, dtype=np.float64)
+    if weights.ndim != 1 or len(weights) != rows:
+        raise DataError(f"sample_weight: {weights.shape} is not one number per row, {rows:,}")
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        raise DataError(
+            f"sample_weight: {weights[place]} in row {place + 1} is not a number of 0 or more"
+        )
+    if not weights.any():
+        raise DataError("sample_weight: all weights are zero")
+    return weights / weights.mean()
+
+
+def read_groups(values: object, rows: int) -> NDArray[np.int64]:
+    """Return groups as numbers; missing ones are a group."""
+    column = pd.Series(values).reset_index(drop=True)
+    if len(column) != rows:
+        raise DataError(f"groups: {len(column):,} values for {rows:,} rows")
+    return np.asarray(pd.factorize(column, use_na_sentinel=False)[0], dtype=np.int64)
+
+
+def read_times(values: object, rows: int) -> Floats:
+    """Return times as numbers that grow; they may be dates, text of dates, or numbers."""
+    column = pd.Series(values).reset_index(drop=True)
+    if len(column) != rows:
+        raise DataError(f"times: {len(column):,} values for {rows:,} rows")
+    if column.isna().any():
+        raise DataError(
+            f"times: {int(column.isna().sum()):,} rows have none; fill or leave out these rows"
+        )
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column.to_numpy(np.float64)
+    dates = find_dates(column)
+    if dates is None:
+        raise DataError(f"times: {str(column.iloc[0])!r} is neither a number nor a date")
+    return dates.count_days(column).to_numpy(np.float64)
