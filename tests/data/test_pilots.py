@@ -53,7 +53,7 @@ def test_directions_are_those_of_an_explicit_svd(pilots, name):
 
 def test_splits_keep_the_shares_of_classes():
     data = table("multiclass", rows=500)
-    kept, held_out = split_rows(data.target, data.task, 0.2, seed=3, label="x")
+    kept, held_out = split_rows(data.target, data.task, 0.2, data.shuffle(3, "x"))
     assert np.array_equal(np.sort(np.r_[kept, held_out]), np.arange(500))
     for k in range(3):
         of_class = data.target == k

@@ -7,7 +7,6 @@ from torch.nn import functional
 
 from embedalloc.data.network import TabularModel
 from embedalloc.data.table import FieldData, TaskKind
-from embedalloc.streams import stream
 
 
 class PlainNetwork(nn.Module):
@@ -69,10 +68,9 @@ def train_plain(
     """Train for so many epochs; return the network and the validation loss after each."""
     network = PlainNetwork(start)
     adam = torch.optim.Adam(network.parameters(), lr=rate)
-    rng = stream(seed, label, "order")
     history = []
-    for _ in range(epochs):
-        order = rng.permutation(len(training))
+    for epoch in range(1, epochs + 1):
+        order = training.shuffle(seed, label, "order", epoch)
         for begin in range(0, len(order), batch):
             adam.zero_grad()
             network.losses(training.take(order[begin : begin + batch])).mean().backward()

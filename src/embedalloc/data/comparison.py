@@ -39,6 +39,7 @@ from embedalloc.data.validation import hold_out_rows, read_notes
 from embedalloc.data.yardsticks import SCORES, Measured, measure, measure_yardsticks
 from embedalloc.intervals import CONFIDENCE, nadeau_bengio_share, t_interval
 from embedalloc.problem import build_problem
+from embedalloc.streams import stream
 from embedalloc.text import cut_name, paragraph, text_table
 
 #: Longer names of rules are cut, so that the table has 80 columns.
@@ -326,16 +327,24 @@ def _list_splits(
     target: NDArray[Any], task: PredictionTask, about: RowNotes, splits: int, seed: int
 ) -> list[tuple[Rows, Rows]]:
     """Return the rows that stay and those held out, by split."""
-    if about.times is None:
-        return [
-            hold_out_rows(target, task, about, TEST_SHARE, seed=seed, label=f"split {split}")
-            for split in range(splits)
-        ]
     parts = []
+    if about.times is None:
+        for label in (f"split {split}" for split in range(splits)):
+            order = stream(seed, label).permutation(len(target))
+            parts.append(
+                hold_out_rows(target, task, about, TEST_SHARE, order, seed=seed, label=label)
+            )
+        return parts
     for end in np.linspace(FIRST_END, 1, splits) if splits > 1 else [1.0]:
         rows = np.flatnonzero(about.times <= np.quantile(about.times, end))
         kept, held = hold_out_rows(
-            target[rows], task, about.take(rows), TEST_SHARE, seed=seed, label="split"
+            target[rows],
+            task,
+            about.take(rows),
+            TEST_SHARE,
+            np.arange(len(rows)),  # times decide
+            seed=seed,
+            label="split",
         )
         parts.append((rows[kept], rows[held]))
     return parts

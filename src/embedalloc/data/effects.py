@@ -253,9 +253,11 @@ def cross_fit_effects(
     of all rows.
     """
     shrinkage = {name: effect.shrinkage for name, effect in fitted.fields.items()}
-    # Where whole groups validate, a training row's effects come from other groups too.
-    units = np.arange(len(data)) if data.groups is None else pd.factorize(data.groups)[0]
-    fold_of = (stream(seed, "effects").permutation(int(units.max()) + 1) % FOLDS)[units]
+    fold_of = (data.scramble(seed, "effects") % np.uint64(FOLDS)).astype(np.int64)
+    if data.groups is not None:
+        # Where whole groups validate, a training row's effects come from other groups too.
+        groups = pd.factorize(data.groups)[0]
+        fold_of = (stream(seed, "effects").permutation(int(groups.max()) + 1) % FOLDS)[groups]
     found = {name: np.zeros((len(data), fitted.intercept.size)) for name in names}
     for fold in range(FOLDS):
         own: Rows = np.flatnonzero(fold_of == fold)

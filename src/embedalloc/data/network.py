@@ -163,7 +163,7 @@ def train_tabular(
     """
     with one_thread(), np.errstate(over="ignore", invalid="ignore"):
         start = _start_model(training, dimensions, seed, label)
-        return _fit(start, training, validation, stream(seed, label, "order"), epochs)
+        return _fit(start, training, validation, seed, label, epochs)
 
 
 def _start_model(
@@ -222,7 +222,8 @@ def _fit(
     start: TabularModel,
     training: FieldData,
     validation: FieldData,
-    rng: np.random.Generator,
+    seed: int,
+    label: str,
     epochs: int,
 ) -> TabularModel:
     """Train from the model's values and return it with the best epoch's weights."""
@@ -236,7 +237,7 @@ def _fit(
     weights = None if training.weights is None else training.weights.astype(np.float32)
     history: list[float] = []
     for epoch in range(1, epochs + 1):
-        order = rng.permutation(len(training))
+        order = training.shuffle(seed, label, "order", epoch)
         # All rows are put in order at once: batches are then parts without copies.
         each_place, each_number = places.take(order, axis=1), numbers.take(order, axis=1)
         each_target = training.target[order]

@@ -8,6 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats
+from embedalloc.streams import stream
 
 Hashes = NDArray[np.uint64]
 Codes = NDArray[np.int32]
@@ -52,6 +53,30 @@ def order_canonically(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Code
         numbered.append(new)
         rows = _mix(rows ^ _salt(new.astype(np.uint64), position))
     return numbered, np.argsort(rows, kind="stable")
+
+
+def identify_rows(fields: Sequence[Codes], basis: Hashes, order: Rows) -> Hashes:
+    """Return a number per row that other rows hardly change, all of them different.
+
+    It stands for the row's numbers, target and rarest level, that one by the sum of its rows'
+    numbers. A row more or less changes those of the few rows that share a rarest level with it.
+    Rows that are the same are told apart by how many came before in the given order.
+    """
+    fewest, level = np.full(len(basis), np.inf), np.zeros_like(basis)
+    for position, codes in enumerate(fields):
+        counts = np.bincount(codes)[codes]
+        level = np.where(counts < fewest, _salt(_hash_levels(codes, basis)[codes], position), level)
+        fewest = np.minimum(counts, fewest)
+    rows = _mix(basis ^ level)
+    before = np.empty(len(rows), dtype=np.uint64)
+    before[order] = pd.Series(rows[order]).groupby(rows[order]).cumcount()
+    return _mix(rows + _mix(before))
+
+
+def scramble(keys: Hashes, seed: int, *parts: str | int) -> Hashes:
+    """Return numbers that look random and have this name, one for each key."""
+    salt = stream(seed, *parts).integers(2**64, dtype=np.uint64)
+    return _mix(keys ^ salt)
 
 
 def _spread(fields: Sequence[Codes], rows: Hashes) -> Hashes:

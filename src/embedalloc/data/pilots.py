@@ -8,7 +8,6 @@ from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
 from embedalloc.data.network import TabularModel
 from embedalloc.data.table import FieldData
-from embedalloc.streams import stream
 
 #: Largest embedding dimension of a pilot.
 PILOT_DIMENSION = 12
@@ -25,7 +24,7 @@ class Pilot:
 def train_half_pilots(case: DataCase, *, later: int) -> tuple[Pilot, Pilot]:
     """Train two pilots on halves of the training rows; so many trainings may follow."""
     dimensions = {name: min(n, PILOT_DIMENSION) for name, n in case.cardinalities.items()}
-    order = stream(case.seed, "halves").permutation(len(case.training))
+    order = case.training.shuffle(case.seed, "halves")
     halves = [case.training.take(np.sort(order[k::2])) for k in range(2)]
     pilots = []
     for k, half in enumerate(halves):

@@ -12,6 +12,9 @@ from embedalloc.data.network import TabularModel
 from embedalloc.data.plan import Plan
 from embedalloc.data.table import FieldData
 
+#: Initial weights change a loss by about this share of it.
+START_NOISE = 0.005
+
 
 @dataclass(frozen=True)
 class PlannedModel:
@@ -109,12 +112,11 @@ class Difference(NamedTuple):
 def compare(one: Candidate, other: Candidate) -> Difference:
     """Return how much higher the loss of the first is, over the trainings that both had.
 
-    Losses are paired by row. Trainings differ in their rows and initial weights, so the spread of
-    their means counts where it is larger than the rows alone explain.
+    Losses are paired by row. Initial weights count with their usual share: the spread of three
+    trainings says too little about them, and would make verdicts turn on it.
     """
     pairs = [a - b for a, b in zip(one.losses, other.losses, strict=False)]
-    means = np.array([pair.mean() for pair in pairs])
-    variance = sum(pair.var(ddof=1) / len(pair) for pair in pairs if len(pair) > 1) / len(pairs)
-    if len(pairs) > 1:
-        variance = max(variance, means.var(ddof=1))
-    return Difference(float(means.mean()), float(np.sqrt(variance / len(pairs))))
+    rows = np.mean([pair.var(ddof=1) / len(pair) if len(pair) > 1 else 0.0 for pair in pairs])
+    starts = (START_NOISE * other.loss) ** 2
+    mean = float(np.mean([pair.mean() for pair in pairs]))
+    return Difference(mean, float(np.sqrt((rows + starts) / len(pairs))))

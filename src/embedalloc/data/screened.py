@@ -15,8 +15,8 @@ dimensions only has to learn what is not additive. So these plans are tried:
 
 Each is trained up to three times, with other validation rows and initial weights every time, and
 no more once it is clearly behind. A plan may replace equal dimensions if its loss is lower by
-more than chance explains (see `ERRORS`). Of those that may, and are within the tolerance of the
-lowest loss, the one with the fewest parameters wins.
+more than chance explains (see `ERRORS`). Of those that may, and are near the lowest loss (see
+`TOLERANCE`), the one with the fewest parameters wins.
 
 Beside them the winner is trained with the dimensions of Theorem 3 at the same cost instead of
 equal ones, a_j being the variance that the field explains. It tells whether splitting matters
@@ -30,7 +30,7 @@ from embedalloc.data.case import DataCase
 from embedalloc.data.decision import Decision
 from embedalloc.data.effects import CrossedEffects
 from embedalloc.data.plan import Plan, Wish, make_plan, plan_allocation
-from embedalloc.data.planned import Candidate, compare
+from embedalloc.data.planned import START_NOISE, Candidate, compare
 from embedalloc.data.references import measure_references
 from embedalloc.data.rules import DataRule
 from embedalloc.from_cardinalities import integer_dimensions
@@ -55,9 +55,8 @@ TURNS = 3
 CONTENTION = 0.01
 #: A plan must beat equal dimensions by so many standard errors: 95 %, one-sided.
 ERRORS = 1.64
-#: Within this share of the lowest loss the smallest plan wins: initial weights alone change the
-#: loss by so much.
-TOLERANCE = 0.005
+#: Within this share of the lowest loss, or one standard error, the smallest plan wins.
+TOLERANCE = START_NOISE
 #: No field counts for less than this share of the largest in Theorem 3.
 COEFFICIENT_FLOOR = 0.02
 
@@ -187,9 +186,16 @@ def choose(tried: Sequence[Candidate]) -> Candidate:
         contenders = [each for each in contenders if clearly_beats(each, equal)]
         if not contenders:
             return equal
-    lowest = min(each.loss for each in contenders)
-    close = [each for each in contenders if each.loss - lowest <= TOLERANCE * abs(lowest)]
-    return min(close, key=lambda each: each.plan.cost)
+    best = min(contenders, key=lambda each: each.loss)
+    return min(
+        (each for each in contenders if is_near(each, best)), key=lambda each: each.plan.cost
+    )
+
+
+def is_near(one: Candidate, best: Candidate) -> bool:
+    """Tell whether a loss is within the tolerance of the lowest, or a standard error of it."""
+    behind = compare(one, best)
+    return behind.mean <= max(TOLERANCE * abs(best.loss), behind.error)
 
 
 def clearly_beats(one: Candidate, other: Candidate) -> bool:

@@ -15,8 +15,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats
-from embedalloc.data.ordering import Codes, Rows, hash_rows, order_canonically
-from embedalloc.streams import stream
+from embedalloc.data.ordering import (
+    Codes,
+    Hashes,
+    Rows,
+    hash_rows,
+    identify_rows,
+    order_canonically,
+    scramble,
+)
 
 TaskKind = Literal["binary", "multiclass", "regression"]
 
@@ -118,6 +125,9 @@ class FieldData:
         Numbers of groups of rows of which each validates as a whole or not at all.
     times
         When each row was observed: the last ones validate.
+    keys
+        A number per row by which rows are shuffled, so that one row more or less hardly changes
+        the order of the others; None to go by their places.
     """
 
     cardinalities: Mapping[str, int]
@@ -128,6 +138,7 @@ class FieldData:
     weights: Floats | None = None
     groups: NDArray[np.int64] | None = None
     times: Floats | None = None
+    keys: Hashes | None = None
 
     def __len__(self) -> int:
         return len(self.target)
@@ -148,7 +159,17 @@ class FieldData:
             weights=None if weights is None else weights / (weights.mean() or 1.0),
             groups=None if self.groups is None else self.groups[rows],
             times=None if self.times is None else self.times[rows],
+            keys=None if self.keys is None else self.keys[rows],
         )
+
+    def shuffle(self, seed: int, *parts: str | int) -> Rows:
+        """Return an order of the rows that looks random and has this name."""
+        return np.argsort(self.scramble(seed, *parts), kind="stable")
+
+    def scramble(self, seed: int, *parts: str | int) -> Hashes:
+        """Return a number per row that looks random and has this name."""
+        keys = np.arange(len(self), dtype=np.uint64) if self.keys is None else self.keys
+        return scramble(keys, seed, *parts)
 
     def weigh(self, losses: Floats) -> Floats:
         """Return the rows' losses times their weights, so that the plain mean is the weighted."""
@@ -282,7 +303,8 @@ def learn_encoding(
         name: _read_numbers(frame[name], name) for name in sorted(set(frame.columns) - set(found))
     }
     pooled = [_pool_rare(raw, min_frequency) for raw, _ in found.values()]
-    numbered, order = order_canonically(pooled, hash_rows(list(numbers.values()), target))
+    basis = hash_rows(list(numbers.values()), target)
+    numbered, order = order_canonically(pooled, basis)
     fields = {}
     for (name, (raw, levels)), codes in zip(found.items(), numbered, strict=True):
         code_of = np.full(len(levels) + 1, UNSEEN, dtype=np.int32)  # the last for a missing value
@@ -291,25 +313,29 @@ def learn_encoding(
         fields[name] = FieldLevels(levels, code_of[:-1], int(code_of[-1]), cardinality)
     scales = {name: _measure_scale(values) for name, values in numbers.items()}
     encoder = TableEncoder(fields, scales, task)
-    return encoder, encoder.encode(frame, target, about).take(order)
+    data = replace(encoder.encode(frame, target, about), keys=identify_rows(pooled, basis, order))
+    return encoder, data.take(order)
 
 
 def split_rows(
-    target: NDArray[Any], task: PredictionTask, share: float, *, seed: int, label: str
+    target: NDArray[Any], task: PredictionTask, share: float, order: Rows
 ) -> tuple[Rows, Rows]:
-    """Split rows at random, every class by the same share; each part keeps its order.
+    """Split shuffled rows, every class by the same share; each part keeps its places.
 
     Returns
     -------
     tuple
         The rows that stay, and the share that is held out.
     """
-    order = stream(seed, label).permutation(len(target))
-    if task.kind != "regression":
-        order = order[np.argsort(target[order], kind="stable")]
-    # Of the sorted rows every k-th, at an even pace, is held out.
-    position = np.floor(np.arange(len(target) + 1) * share + 0.5)
-    held = np.diff(position) > 0
+    classes = np.zeros(len(order)) if task.kind == "regression" else target[order]
+    order = order[np.argsort(classes, kind="stable")]
+    counts = np.unique(classes, return_counts=True)[1]
+    ends = np.cumsum(counts)
+    many = np.diff(np.floor(share * np.append(0, ends) + 0.5)).astype(int)
+    # Of every class the first ones are held out: one row more or less hardly moves another.
+    held = np.zeros(len(order), dtype=np.bool_)
+    for begin, rows in zip(ends - counts, many, strict=True):
+        held[begin : begin + rows] = True
     return np.sort(order[~held]), np.sort(order[held])
 
 
@@ -317,8 +343,7 @@ def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
     """Return at most so many rows, drawn without replacement."""
     if len(data) <= most:
         return data
-    chosen = stream(seed, "sample").choice(len(data), size=most, replace=False, shuffle=False)
-    return data.take(np.sort(chosen))
+    return data.take(np.sort(data.shuffle(seed, "sample")[:most]))
 
 
 def is_categorical(column: pd.Series) -> bool:

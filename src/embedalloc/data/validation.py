@@ -24,7 +24,8 @@ def hold_out(data: FieldData, share: float, *, seed: int, label: str) -> tuple[R
     groups, drawn at random; otherwise random rows, every class by the same share.
     """
     about = RowNotes(data.weights, data.groups, data.times)
-    return hold_out_rows(data.target, data.task, about, share, seed=seed, label=label)
+    order = data.shuffle(seed, label)
+    return hold_out_rows(data.target, data.task, about, share, order, seed=seed, label=label)
 
 
 def hold_out_rows(
@@ -32,16 +33,17 @@ def hold_out_rows(
     task: PredictionTask,
     about: RowNotes,
     share: float,
+    order: Rows,
     *,
     seed: int,
     label: str,
 ) -> tuple[Rows, Rows]:
-    """Split rows by their target, or what else is known of them: see `hold_out`."""
+    """Split shuffled rows by their target, or what else is known of them: see `hold_out`."""
     if about.times is not None:
         return _split_where(_find_last(about.times, share), "time")
     if about.groups is not None:
         return _split_where(_draw_groups(about.groups, share, seed=seed, label=label), "group")
-    return split_rows(target, task, share, seed=seed, label=label)
+    return split_rows(target, task, share, order)
 
 
 def _split_where(held: NDArray[np.bool_], what: str) -> tuple[Rows, Rows]:
