@@ -14,7 +14,6 @@ from embedalloc.data.effects import (
     target_columns,
 )
 from embedalloc.data.table import FieldData, PredictionTask, find_task, learn_encoding
-from embedalloc.streams import stream
 from tests.oracles.mixed_model import crossed_example, solve_henderson
 from tests.oracles.simulated_tables import make_table
 
@@ -157,7 +156,7 @@ def test_cross_fitted_effects_never_saw_the_rows_own_target():
     target = data.target.copy()
     target[17] += 100
     after = cross_fit_effects(replace(data, target=target), fitted, ["a", "b"], seed=4)
-    fold = stream(4, "effects").permutation(len(data)) % 5
+    fold = data.scramble(4, "effects") % np.uint64(5)
     same = fold == fold[17]
     for name in ("a", "b"):
         np.testing.assert_array_equal(before[name][same], after[name][same])
@@ -169,7 +168,7 @@ def test_cross_fitting_is_a_plain_loop_over_folds():
     fitted = fit_effects(data)
     shrinkage = {name: each.shrinkage for name, each in fitted.fields.items()}
     found = cross_fit_effects(data, fitted, ["b"], seed=4)["b"]
-    fold = stream(4, "effects").permutation(len(data)) % 5
+    fold = data.scramble(4, "effects") % np.uint64(5)
     for k in range(5):
         model = fit_effects(data.take(np.flatnonzero(fold != k)), shrinkage=shrinkage)
         raw = model.fields["b"].values[data.codes["b"][fold == k]]

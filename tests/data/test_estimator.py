@@ -372,13 +372,14 @@ def test_pooled_levels_share_code_zero():
     frame, y = make_table(5, rows=900, signal=(4, 60), noise=(80,), kind="regression")
     frame.loc[:4, "signal1"] = [f"rare {k}" for k in range(5)]
     plan = quick(400).set_output(transform="pandas").fit(frame, y)
-    rows = plan.tables_["signal1"]["rows"]
-    assert rows < plan.cardinalities_["signal1"]
-    counts = frame["signal1"].map(frame["signal1"].value_counts())
-    codes = plan.transform(frame)["signal1"]
-    assert codes.nunique() == rows
-    assert counts[codes == 0].max() <= counts[codes > 0].min()
-    assert (codes.head(5) == 0).all()
+    assert plan.plan_.pooled
+    for field in plan.plan_.pooled:
+        rows = plan.tables_[field]["rows"]
+        assert rows < plan.cardinalities_[field]
+        counts = frame[field].map(frame[field].value_counts())
+        codes = plan.transform(frame)[field]
+        assert codes.nunique() == rows
+        assert counts[codes == 0].max() <= counts[codes > 0].min()
 
 
 def test_arrays_without_set_output_hold_the_same_numbers(planned):
@@ -467,11 +468,11 @@ def test_noise_is_dropped_and_signal_kept():
 
 @pytest.mark.slow
 def test_a_row_less_hardly_ever_changes_the_plan():
-    """Measured by `python -m tests.benchmarks.stability_rates`: 5 of 6 on this table."""
+    """The rates on more tables are those of `python -m tests.benchmarks.stability_rates`."""
     frame, y = make_table(1, rows=1500, signal=(6, 60), noise=(150,), kind="regression")
     plans = []
     for left_out in (None, 10, 400, 800, 1400):
         rows = np.delete(np.arange(1500), [] if left_out is None else left_out)
         fit = EmbeddingAllocator(650, random_state=0).fit(frame.iloc[rows], y[rows])
         plans.append((fit.tables_, fit.plan_.effects))
-    assert sum(plan == plans[0] for plan in plans[1:]) >= 2
+    assert sum(plan == plans[0] for plan in plans[1:]) >= 3

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from embedalloc.data.ordering import order_canonically
-from embedalloc.data.table import DataError, find_task, learn_encoding
+from embedalloc.data.table import DataError, find_task, learn_encoding, split_rows
 
 
 def encode(frame, target, categorical, **words):
@@ -181,3 +181,58 @@ def test_impossible_tasks_are_refused():
         find_task(np.array([0, 1]), "counting")
     with pytest.raises(DataError, match="'c' was not there in training"):
         find_task(np.array(["a", "b"])).encode(np.array(["a", "c"]))
+
+
+# ---- rows are shuffled by what is in them ---------------------------------------------------
+
+
+@pytest.mark.parametrize("numbers", [["x"], []])
+def test_a_row_less_hardly_moves_another(numbers):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "big": rng.integers(300, size=2000).astype(str),
+            "small": rng.integers(4, size=2000).astype(str),
+            "x": rng.normal(size=2000),
+        }
+    )[["big", "small", *numbers]]
+    y = rng.integers(2, size=2000)
+
+    def held_out(rows):
+        task = find_task(y)
+        _, data = learn_encoding(frame.iloc[rows], y[rows], ["big", "small"], task=task)
+        assert len(np.unique(data.keys)) == len(data)
+        _, held = split_rows(data.target, task, 0.2, data.shuffle(0, "validation"))
+        return set(data.keys[held].tolist())
+
+    whole = held_out(np.arange(2000))
+    assert len(whole) == 400
+    for row in (3, 700, 1999):
+        assert len(whole & held_out(np.delete(np.arange(2000), row))) >= 395
+
+
+def test_rows_keep_their_numbers_whatever_their_order_and_the_levels_names():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"a": rng.integers(30, size=400).astype(str), "b": rng.normal(size=400).round(1)}
+    )
+    y = rng.normal(size=400)
+    mixed = rng.permutation(400)
+    renamed = frame.assign(a="level " + frame["a"]).iloc[mixed]
+    first, second = (
+        learn_encoding(table, target, ["a"], task=find_task(y))[1]
+        for table, target in ((frame, y), (renamed, y[mixed]))
+    )
+    np.testing.assert_array_equal(first.keys, second.keys)
+
+
+def test_names_give_different_orders_of_all_rows():
+    data = learn_encoding(
+        pd.DataFrame({"a": list("abcd") * 50}),
+        np.arange(200.0),
+        ["a"],
+        task=find_task(np.arange(200.0)),
+    )[1]
+    one, two = data.shuffle(0, "x"), data.shuffle(0, "y")
+    assert sorted(one) == sorted(two) == list(range(200))
+    assert (one != two).mean() > 0.9
