@@ -325,6 +325,15 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         effects = read_effects(self.plan_, self.effects_, data)
         return self._inputs(data, effects, frame.index)
 
+    def transform_numbers(self, X: Any) -> NDArray[np.float32]:
+        """Return the numeric columns of some rows, standardised as the planned network reads them.
+
+        Columns are in the order of their names; a missing value is the median.
+        """
+        check_is_fitted(self)
+        frame = self.roles_.prepare(self._frame(X, reset=False))
+        return self.encoder_.encode(frame).numbers
+
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of `transform`.
 
