@@ -188,6 +188,7 @@ def to_json(allocation: Exportable) -> str:
                 "dimension": dimension,
                 "parameters": allocation.parameters[name],
                 "effects": list(allocation.effects.get(name, ())),
+                "shared": list(allocation.shared.get(name, ())),
             }
             for name, dimension in allocation.dimensions.items()
         },
@@ -219,9 +220,14 @@ def from_json(text: str) -> Allocation:
             lower_bound=_number_or_none(content["lower_bound"], "lower_bound"),
             effects={
                 # Files of earlier versions do not have the key.
-                name: tuple(_column_names(row["effects"], name))
+                name: tuple(_column_names(row["effects"], f"{name!r}, effects"))
                 for name, row in rows
                 if row.get("effects")
+            },
+            shared={
+                name: tuple(_column_names(row["shared"], f"{name!r}, shared"))
+                for name, row in rows
+                if row.get("shared")
             },
         )
         if not rows:
@@ -299,9 +305,9 @@ def _without_dots(name: str) -> str:
     return name.replace("%", "%25").replace(".", "%2E")
 
 
-def _column_names(value: object, name: str) -> list[str]:
+def _column_names(value: object, what: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"{name!r}, effects: {show(value)} is not a list of names")
+        raise ValueError(f"{what}: {show(value)} is not a list of names")
     return value
 
 
