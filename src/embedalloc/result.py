@@ -8,6 +8,7 @@ from embedalloc.allocation import Solution
 from embedalloc.arrays import Ints
 from embedalloc.problem import BudgetProblem
 from embedalloc.text import text_table
+from embedalloc.visible import make_visible
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Allocation:
     effects
         Names of the numeric inputs that hold the effect of a field's level, by field; their
         numbers, one per level and input, are among the parameters.
+    shared
+        Further names of a field's table, where several modules of a model use it.
     """
 
     allocation_rule: str
@@ -39,6 +42,7 @@ class Allocation:
     objective: float | None = None
     lower_bound: float | None = None
     effects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def cost(self) -> int:
@@ -70,6 +74,10 @@ class Allocation:
         if self.objective is not None:
             gap = "" if self.gap is None else f", at most {self.gap:.4g} above the optimum"
             lines.append(f"objective {self.objective:.6g}{gap}")
+        lines += [
+            f"{make_visible(name)}: also the table of {', '.join(map(make_visible, others))}"
+            for name, others in self.shared.items()
+        ]
         return "\n".join(lines)
 
     def sum_up(self) -> str:

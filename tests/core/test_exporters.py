@@ -2,6 +2,7 @@
 
 import ast
 import json
+import types
 from dataclasses import replace
 from urllib.parse import unquote
 
@@ -142,15 +143,53 @@ def test_other_json_is_refused(text):
         from_json(text)
 
 
+def find_tables(program):
+    """Return what a program calls TABLES, without running it."""
+    for statement in ast.parse(program).body:
+        if isinstance(statement, ast.Assign) and statement.targets[0].id == "TABLES":
+            return ast.literal_eval(statement.value)
+    raise AssertionError("no TABLES")
+
+
+@pytest.mark.parametrize("library", ["torch", "keras"])
+def test_a_program_runs_as_it_is(library, monkeypatch, capsys):
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    pytest.importorskip(library, reason=f"{library} is not installed")
+    exec(export_text(ALLOCATION, library).replace("EPOCHS = 10", "EPOCHS = 1"), {})
+    assert "loss" in capsys.readouterr().out
+
+
+def test_exporters_take_what_holds_an_allocation():
+    """The allocation, a fitted estimator, or rows and dimension by field in two forms."""
+    pairs = {
+        name: (ALLOCATION.cardinalities[name], dimension)
+        for name, dimension in ALLOCATION.dimensions.items()
+    }
+    named = {
+        name: dict(zip(("rows", "dimension"), pair, strict=True)) for name, pair in pairs.items()
+    }
+    fitted = types.SimpleNamespace(allocation_=ALLOCATION)
+    for exporter in (to_fastai, to_keras, to_pytorch_tabular, to_pytorch_widedeep, to_torchrec):
+        for source in (pairs, named, fitted):
+            assert exporter(source) == exporter(ALLOCATION)
+    assert shapes_in(to_torch(pairs)) == SHAPES
+    assert from_json(to_json(fitted)) == ALLOCATION
+    for wrong, message in (
+        ({"user": 8}, "'user': 8 is not rows and dimension, such as"),
+        ({"user": (0, 8)}, "'user', rows: 0 is not between 1 and"),
+        (12, "12 is no allocation, fitted estimator, or dictionary"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            to_fastai(wrong)
+
+
 @pytest.mark.parametrize("name", list(EXPORTERS))
 def test_every_export_has_a_text(name):
     text = export_text(ALLOCATION, name)
-    if name == "torch":
-        (call,) = ast.parse(text).body
-        assert ast.unparse(call.value.func) == "torch.nn.ModuleDict"
-        built = eval(text, {"torch": torch})
-        assert shapes_in(built) == SHAPES
-        assert list(built) == list(to_torch(ALLOCATION))
+    if name in ("torch", "keras"):
+        tables = find_tables(text)
+        assert list(tables.values()) == SHAPES
+        assert [name for name, d in ALLOCATION.dimensions.items() if d] == list(tables)
     elif name == "json":
         assert from_json(text) == ALLOCATION
     else:

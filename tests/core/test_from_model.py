@@ -1,6 +1,7 @@
 """Dimensions from the weights of a model: which tables there are, their spectra, the result."""
 
 import tracemalloc
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 import torch
 from torch import nn
 
-import embedalloc.from_model
-from embedalloc import allocate, allocate_from_model
-from embedalloc.from_model import embedding_tables
+import embedalloc.model_tables
+from embedalloc import allocate, allocate_from_model, from_json, to_json
+from embedalloc.model_sources import read_safetensors
+from embedalloc.model_tables import embedding_tables
 from embedalloc.spectra import (
     fit_coefficient,
     singular_values,
@@ -96,7 +98,7 @@ def test_the_padding_row_is_left_out_of_the_spectrum():
 
 
 def test_frequencies_weigh_the_rows(monkeypatch):
-    monkeypatch.setattr(embedalloc.from_model, "VALUES_PER_BLOCK", 50)
+    monkeypatch.setattr(embedalloc.model_tables, "VALUES_PER_BLOCK", 50)
     embedding = table(60, 5, padding_idx=3)
     counts = np.random.default_rng(1).integers(0, 30, 60)
     shares = np.where(np.arange(60) == 3, 0, counts)
@@ -119,7 +121,7 @@ def test_weights_of_any_precision_are_read_and_left_as_they_are(dtype):
 
 def test_a_large_table_is_never_copied_whole(monkeypatch, tmp_path):
     """A table in a file: only blocks of it are read into memory at a time."""
-    monkeypatch.setattr(embedalloc.from_model, "VALUES_PER_BLOCK", 2**14)
+    monkeypatch.setattr(embedalloc.model_tables, "VALUES_PER_BLOCK", 2**14)
     rows, columns = 2**16, 16
     path = tmp_path / "table.bin"
     np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32).tofile(path)
@@ -265,3 +267,99 @@ class WithQuantised(nn.Module):
 def test_mistakes_name_the_table(model, keywords, message):
     with pytest.raises(ValueError, match=message):
         allocate_from_model(model(), 10_000, **keywords)
+
+
+# ---- other places where weights lie ------------------------------------------------------------
+
+
+def trained_tables():
+    """Two tables with falling spectra, as training makes them."""
+    rng = np.random.default_rng(4)
+    scales = 2.0 ** -np.arange(6)
+    return {
+        "user_emb.weight": (rng.normal(size=(60, 6)) * scales).astype(np.float32),
+        "item_emb.weight": (rng.normal(size=(150, 6)) * scales**0.5).astype(np.float32),
+    }
+
+
+def test_a_module_its_state_dict_a_file_and_arrays_give_the_same_plan(tmp_path):
+    arrays = trained_tables()
+    model = nn.ModuleDict(
+        {
+            name.removesuffix(".weight"): nn.Embedding.from_pretrained(torch.tensor(values))
+            for name, values in arrays.items()
+        }
+    )
+    model["head"] = nn.Linear(60, 60)
+    expected = list(allocate_from_model(model, 700).dimensions.values())
+    state = model.state_dict()
+    assert allocate_from_model(arrays, 700).dimensions == dict(zip(arrays, expected, strict=True))
+    assert list(allocate_from_model(state, 700).dimensions) == list(arrays)
+    assert list(allocate_from_model(state, 700).dimensions.values()) == expected
+    saved = pytest.importorskip("safetensors.torch", reason="safetensors is not installed")
+    for kind in (torch.float32, torch.float16, torch.bfloat16):
+        path = tmp_path / "model.safetensors"
+        saved.save_file({name: each.to(kind) for name, each in state.items()}, path)
+        assert list(allocate_from_model(path, 700).dimensions) == list(arrays)
+        known = saved.load_file(path)
+        for name, values in read_safetensors(path).items():
+            np.testing.assert_array_equal(values, known[name].double().numpy())
+
+
+def test_tables_of_a_state_dict_can_be_named():
+    state = {"a.weight": torch.tensor(trained_tables()["user_emb.weight"]), "b": torch.ones(3)}
+    with pytest.raises(ValueError, match=r"no table has 'emb' in its name; name them .*'a.weight'"):
+        allocate_from_model(state, 200)
+    assert list(allocate_from_model(state, 200, tables=["a.weight"]).dimensions) == ["a.weight"]
+    with pytest.raises(ValueError, match=r"tables: no table 'c'; there are 'a\.weight'"):
+        allocate_from_model(state, 200, tables=["c"])
+
+
+def test_keras_tables(monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "torch")
+    keras = pytest.importorskip("keras", reason="keras is not installed")
+    arrays = trained_tables()
+    codes = keras.Input((2,), dtype="int32")
+    layers = [
+        keras.layers.Embedding(*values.shape, name=name.partition(".")[0])
+        for name, values in arrays.items()
+    ]
+    outputs = [layer(codes[:, k]) for k, layer in enumerate(layers)]
+    model = keras.Model(codes, keras.layers.Concatenate()(outputs))
+    for layer, values in zip(layers, arrays.values(), strict=True):
+        layer.set_weights([values])
+    found = allocate_from_model(model, 700).dimensions
+    assert list(found) == ["user_emb", "item_emb"]
+    assert list(found.values()) == list(allocate_from_model(arrays, 700).dimensions.values())
+
+
+def test_shared_tables_are_named_in_the_plan():
+    weight = torch.tensor(trained_tables()["user_emb.weight"])
+    state = {"query_emb": weight, "document_emb": weight}
+    found = allocate_from_model(state, 300)
+    assert found.shared == {"query_emb": ("document_emb",)}
+    assert "query_emb: also the table of document_emb" in str(found)
+    assert from_json(to_json(found)) == found
+
+
+def test_an_untrained_model_is_told():
+    torch.manual_seed(0)
+    fresh = nn.ModuleDict({"user": nn.Embedding(300, 16), "item": nn.Embedding(900, 8)})
+    with pytest.warns(UserWarning, match="look like the random numbers that they started from"):
+        allocate_from_model(fresh, 5000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        allocate_from_model(trained_tables(), 700)
+        allocate_from_model(fresh, 5000, rule="equal")  # reads no weights
+
+
+def test_what_holds_no_model_is_refused(tmp_path):
+    path = tmp_path / "x.safetensors"
+    for content in (b"", b"12345678", b"\x02\0\0\0\0\0\0\0[]", b"\xff" * 20):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="is not a safetensors file"):
+            allocate_from_model(path, 100)
+    with pytest.raises(TypeError, match="12 is no torch module, state dict, safetensors file"):
+        allocate_from_model(12, 100)
+    with pytest.raises(ValueError, match="holds int64 of shape"):
+        allocate_from_model({"a": np.ones((3, 4), np.int64)}, 100)

@@ -22,7 +22,7 @@ from embedalloc import (
 )
 from embedalloc.allocation import Solution
 from embedalloc.from_cardinalities import optimal_dimensions
-from embedalloc.from_model import embedding_tables
+from embedalloc.model_tables import embedding_tables
 from embedalloc.problem import build_problem
 from embedalloc.result import name_solution
 from embedalloc.rules import RULES

@@ -215,11 +215,12 @@ def check_plan(value):
     text = to_json(allocation)
     assert from_json(text) == allocation
     expected = {name: (rows, d) for name, (rows, d) in tables.items() if d}
-    keras = json.loads(export_text(allocation, "keras"))
+    keras = EXPORTERS["keras"](allocation)
     assert {k: (v["input_dim"], v["output_dim"]) for k, v in keras.items()} == expected
     made = EXPORTERS["torch"](allocation)
     assert {unquote(k): tuple(v.weight.shape) for k, v in made.items()} == expected
-    ast.parse(export_text(allocation, "torch"))
+    for library in ("torch", "keras"):
+        ast.parse(export_text(allocation, library))
     for changed in (damaged(rng, text.encode()), json.dumps(with_odd_place(rng, json.loads(text)))):
         found = answer(lambda changed=changed: from_json(changed))
         if found is not None:

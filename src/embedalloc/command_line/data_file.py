@@ -14,7 +14,9 @@ from embedalloc.checks import show
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import read_limits
 from embedalloc.data.numerals import NO_NUMBER
+from embedalloc.data.plan import Plan
 from embedalloc.data.roles import Roles
+from embedalloc.data.settled import write_down
 from embedalloc.data.table import (
     DIMENSIONS_BY_DEFAULT,
     DataError,
@@ -23,6 +25,7 @@ from embedalloc.data.table import (
     suggest_budget,
 )
 from embedalloc.data.user_file import UserFile, read_user_file
+from embedalloc.programs import FileRows
 from embedalloc.text import COLUMNS, cut_name, text_table
 from embedalloc.visible import make_visible
 
@@ -33,6 +36,8 @@ MOST_COLUMNS = 60
 class DataFile(NamedTuple):
     """A table to choose dimensions for: what to predict from, and which ones are permitted."""
 
+    path: Path
+    words: dict[str, Any]
     rows: UserFile
     frame: pd.DataFrame
     limits: dict[str, Any]
@@ -52,6 +57,22 @@ class DataFile(NamedTuple):
             err=True,
         )
         return amount
+
+    def describe_rows(self, plan: Plan, words: Mapping[str, Any]) -> FileRows:
+        """Return what an exported program must know of the file and the plan."""
+        reading = {name: self.words[name] for name in ("target", "missing", "weight", "group")}
+        reading |= self.list_guesses()
+        return FileRows(
+            path=str(self.path),
+            words={
+                name: list(each) if isinstance(each, tuple) else each
+                for name, each in reading.items()
+            },
+            fields=self.categorical,
+            plan=write_down(plan),
+            regression=self.rows.task.kind == "regression",
+            min_frequency=words["min_frequency"],
+        )
 
     def list_guesses(self) -> dict[str, Any]:
         """Return the options that say what was guessed, so that another run need not guess."""
@@ -104,7 +125,7 @@ def read_data_file(
         "minimum": read_limits(minimum, fields, "--minimum", otherwise=1),
         "maximum": read_limits(maximum, fields, "--maximum", otherwise=None),
     }
-    return DataFile(found, found.frame, limits)
+    return DataFile(path, words, found, found.frame, limits)
 
 
 def _parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:

@@ -19,7 +19,6 @@ from embedalloc.exporters import EXPORTERS, export_text
 
 if TYPE_CHECKING:
     from embedalloc.command_line.data_file import DataFile
-    from embedalloc.data.estimator import EmbeddingAllocator
     from embedalloc.data.report import Report
 
 
@@ -87,7 +86,14 @@ def plan(
     report = allocator.report_
     if export is not None or as_json:
         click.echo(report.conclusions, err=True)
-    print_or_write(_write(allocator, as_json, export), output)
+    if export is not None:
+        text = export_text(allocator, export, table.describe_rows(allocator.plan_, words))
+    elif as_json:
+        found = {"dimensions": allocator.dimensions_} | report.to_dict()
+        text = json.dumps(found, indent=2, allow_nan=False)
+    else:
+        text = str(report)
+    print_or_write(text, output)
     if html is not None:
         from embedalloc.data.page import write_page
 
@@ -95,16 +101,6 @@ def plan(
     if plot is not None:
         _draw(report, plot)
     return int(allocator.budget_)
-
-
-def _write(allocator: "EmbeddingAllocator", as_json: bool, export: str | None) -> str:
-    """Return what is printed: the report, JSON, or an export."""
-    if export is not None:
-        return export_text(allocator.allocation_, export)
-    if as_json:
-        found = {"dimensions": allocator.dimensions_} | allocator.report_.to_dict()
-        return json.dumps(found, indent=2, allow_nan=False)
-    return str(allocator.report_)
 
 
 def _draw(report: "Report", plot: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from embedalloc.command_line.options import (
     read_pairs,
     refuse_two_outputs,
 )
+from embedalloc.command_line.outputs import check_place, print_or_write
 from embedalloc.exporters import EXPORTERS, export_text, to_json
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.memory import bytes_per_parameter
@@ -69,8 +71,9 @@ Examples:
     "--export",
     metavar="NAME",
     shell_complete=complete_words(*EXPORTERS),
-    help=f"Print the dimensions for {', '.join(EXPORTERS)}.",
+    help=f"Print the dimensions for {', '.join(EXPORTERS)}; for torch and keras a program.",
 )
+@click.option("--output", type=click.Path(path_type=Path), help="Write to a file what is printed.")
 def solve(
     cardinalities: tuple[str, ...],
     budget: str | None,
@@ -86,9 +89,11 @@ def solve(
     multiple_of: str,
     as_json: bool,
     export: str | None,
+    output: Path | None,
 ) -> None:
     """Choose embedding dimensions from cardinalities and a budget. No data needed."""
     refuse_two_outputs(as_json, export)
+    check_place(output, "--output")
     named = read_pairs(cardinalities, "--cardinality")
     if not named:
         raise InputError("no table: name at least one, such as --cardinality user=943")
@@ -113,7 +118,7 @@ def solve(
         ranks = {name: count - 1 for name, count in found.cardinalities.items()}
         largest = useful_maximum(ranks, **constraints)
         if export is not None:
-            click.echo(export_text(found, export))
+            print_or_write(export_text(found, export), output)
             return
     except ValueError as error:
         raise InputError(str(error)) from None
@@ -123,15 +128,14 @@ def solve(
     binds = len(full) < len(free)
     if as_json:
         state = {"cost": found.cost, "saturated": full, "budget_binds": binds}
-        click.echo(json.dumps(json.loads(to_json(found)) | state, indent=2))
-    else:
-        notes = dict.fromkeys(settled, "fixed") | dict.fromkeys(full, "full")
-        click.echo(_draw_table(found, notes))
-        click.echo(found.sum_up())
-        if memory is not None:
-            each = bytes_per_parameter(dtype or "float32", optimizer)
-            click.echo(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
-        click.echo(_explain(found, full, binds))
+        print_or_write(json.dumps(json.loads(to_json(found)) | state, indent=2), output)
+        return
+    notes = dict.fromkeys(settled, "fixed") | dict.fromkeys(full, "full")
+    lines = [_draw_table(found, notes), found.sum_up()]
+    if memory is not None:
+        each = bytes_per_parameter(dtype or "float32", optimizer)
+        lines.append(f"{memory}: {found.cost * each:,} bytes used, {each} per parameter")
+    print_or_write("\n".join([*lines, _explain(found, full, binds)]), output)
 
 
 def _explain(found: Allocation, full: list[str], binds: bool) -> str:

@@ -22,6 +22,7 @@ from embedalloc.arrays import Floats
 from embedalloc.checks import LARGEST_NUMBER, real_number, whole_number
 from embedalloc.data.auto_budget import find_budget, list_budgets
 from embedalloc.data.case import Limits, make_case, set_limits
+from embedalloc.data.cautions import list_cautions
 from embedalloc.data.codes import columns_of_target
 from embedalloc.data.effects import cross_fit_effects, fit_effects
 from embedalloc.data.estimator_input import (
@@ -240,6 +241,8 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             min_frequency=whole_number(self.min_frequency, "min_frequency", least=1),
             about=about,
         )
+        for caution in list_cautions(everything, encoder, target):
+            warnings.warn(caution, stacklevel=2)
         limits = self._limits(everything.cardinalities)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         most = whole_number(self.max_rows, "max_rows", least=20)
@@ -324,6 +327,15 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         data = self.encoder_.encode(frame)
         effects = read_effects(self.plan_, self.effects_, data)
         return self._inputs(data, effects, frame.index)
+
+    def transform_numbers(self, X: Any) -> NDArray[np.float32]:
+        """Return the numeric columns of some rows, standardised as the planned network reads them.
+
+        Columns are in the order of their names; a missing value is the median.
+        """
+        check_is_fitted(self)
+        frame = self.roles_.prepare(self._frame(X, reset=False))
+        return self.encoder_.encode(frame).numbers
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of `transform`.
