@@ -80,8 +80,8 @@ def _loaded_by(name: str, project: Path) -> dict[str, Path]:
     The package at the top is left out: it only knows where names live, and loads them when asked.
     """
     module, *parts = name.split(".")
-    if module and module not in HOMES:
-        return {}
+    if (module and module not in HOMES) or parts == ["__version__"]:
+        return {}  # other people's, or a name that does nothing
     folder, loaded = project / HOMES.get(module, "relative") / module, {}
     for part in parts:
         file = folder / f"{part}.py"
