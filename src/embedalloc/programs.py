@@ -157,8 +157,8 @@ plan = EmbeddingAllocator(
 ).set_output(transform="pandas")
 {target}
 
+# Codes of tables, numbers (effects among them) and target of some rows.
 def arrange(inputs, rows):
-    """Return codes of tables, numbers (effects among them) and target of some rows."""
     effects = inputs.drop(columns=list(TABLES)).to_numpy(np.float32)
     numbers = np.hstack([effects, plan.transform_numbers(X.iloc[rows])])
     return inputs[list(TABLES)].to_numpy(np.int64), numbers, target[rows]
