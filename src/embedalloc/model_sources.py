@@ -123,27 +123,28 @@ def _walk(model: Any) -> Any:
 
 def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
     """Return the matrices of floating-point numbers in a safetensors file, not copied."""
-    size = path.stat().st_size
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if size < 8 or length > size - 8:
-            raise ValueError(f"{path} is not a safetensors file")
-        try:
+    shown = show(str(path))
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            length = min(int.from_bytes(file.read(8), "little"), size)
             header = json.loads(file.read(length))
-            entries = {name: each for name, each in header.items() if name != "__metadata__"}
-            places = {
-                name: (each["dtype"], tuple(each["shape"]), each["data_offsets"])
-                for name, each in entries.items()
-            }
-        except (ValueError, TypeError, KeyError, AttributeError):
-            raise ValueError(f"{path} is not a safetensors file") from None
+        places = {
+            name: (each["dtype"], tuple(each["shape"]), each["data_offsets"])
+            for name, each in header.items()
+            if name != "__metadata__"
+        }
+    except OSError as error:
+        raise ValueError(f"{shown}: {error.strerror or error}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise ValueError(f"{shown} is not a safetensors file") from None
     found = {}
     for name, (kind, shape, (begin, end)) in places.items():
         if kind not in _DTYPES or len(shape) != 2 or 0 in shape:
             continue
         dtype = np.dtype(_DTYPES[kind])
         if end - begin != dtype.itemsize * shape[0] * shape[1] or 8 + length + end > size:
-            raise ValueError(f"{path}: {name!r} is damaged")
+            raise ValueError(f"{shown}: {name!r} is damaged")
         raw = np.memmap(path, dtype, "r", 8 + length + begin, shape)
         # The upper half of a float32 is a bfloat16.
         wide = (raw.astype(np.uint32) << 16).view(np.float32) if kind == "BF16" else raw

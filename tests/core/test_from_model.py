@@ -300,7 +300,7 @@ def test_a_module_its_state_dict_a_file_and_arrays_give_the_same_plan(tmp_path):
     for kind in (torch.float32, torch.float16, torch.bfloat16):
         path = tmp_path / "model.safetensors"
         saved.save_file({name: each.to(kind) for name, each in state.items()}, path)
-        assert list(allocate_from_model(path, 700).dimensions) == list(arrays)
+        assert set(allocate_from_model(path, 700).dimensions) == set(arrays)
         known = saved.load_file(path)
         for name, values in read_safetensors(path).items():
             np.testing.assert_array_equal(values, known[name].double().numpy())

@@ -43,7 +43,5 @@ def test_few_rows_and_one_level_are_told():
 def test_numbers_called_classes_are_told():
     frame, _ = make_table(0, rows=800, signal=(6,), noise=(8,))
     y = np.round(np.random.default_rng(0).normal(size=800), 2)
-    with pytest.warns(
-        UserWarning, match=r"the target has \d+ classes with \d\.\d rows each .*regre"
-    ):
+    with pytest.warns(UserWarning, match=r"the target has \d+ classes with .* rows each .*regre"):
         quick(task="classification").fit(frame, y)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats
 from embedalloc.data.codes import columns_of_target, curve_errors, level_errors
+from embedalloc.data.ordering import Codes
 from embedalloc.data.table import MOST_NUMERIC_CLASSES, FieldData, TableEncoder
 from embedalloc.text import cut_name
 
@@ -74,7 +75,7 @@ def _find_leaks(data: FieldData, encoder: TableEncoder) -> Iterator[str]:
     flat = float(level_errors(np.zeros(len(some), np.int32), goals).mean())
     if len(some) < 3 or flat <= 0:
         return
-    columns = {name: level_errors(codes, goals) for name, codes in some.codes.items()}
+    columns = {name: _errors_of_levels(codes, goals) for name, codes in some.codes.items()}
     for place, name in enumerate(encoder.numeric):
         columns[name] = _errors_of_number(some.numbers[:, place].astype(np.float64), goals)
     for name, errors in columns.items():
@@ -86,12 +87,15 @@ def _find_leaks(data: FieldData, encoder: TableEncoder) -> Iterator[str]:
             )
 
 
+def _errors_of_levels(codes: Codes, goals: Floats) -> Floats:
+    return level_errors(pd.factorize(codes)[0].astype(np.int32), goals)  # no level without rows
+
+
 def _errors_of_number(values: Floats, goals: Floats) -> Floats:
     """Return the errors of the better of a curve and of up to 100 intervals."""
     if np.ptp(values) == 0:
         return np.full(len(values), np.inf)
     ranks = pd.Series(values).rank(method="dense", pct=True).to_numpy()
     intervals = np.minimum((ranks * 100).astype(np.int32), 99)
-    levels = pd.factorize(intervals)[0].astype(np.int32)
     curve = curve_errors((values - values.mean()) / values.std(), goals)
-    return min(curve, level_errors(levels, goals), key=lambda each: float(each.mean()))
+    return min(curve, _errors_of_levels(intervals, goals), key=lambda each: float(each.mean()))

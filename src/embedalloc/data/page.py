@@ -36,10 +36,14 @@ _STYLE = """
 .embedalloc .wide { overflow-x: auto; }
 .embedalloc .small { font-size: 13px; opacity: .8; }
 @media (prefers-color-scheme: dark) {
-  body { background: #16181b; }
   .embedalloc { color: #e6e6e6; background: #16181b; }
   .embedalloc svg rect { fill: #56b4e9; }
 }
+"""
+_PAGE_STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 0; background: #ffffff; }
+@media (prefers-color-scheme: dark) { body { background: #16181b; } }
 """
 
 
@@ -48,7 +52,7 @@ def write_page(report: "Report") -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<title>Embedding plan</title>\n<style>body { margin: 0; }</style>\n</head>\n<body>\n"
+        f"<title>Embedding plan</title>\n<style>{_PAGE_STYLE}</style>\n</head>\n<body>\n"
         f"{write_fragment(report)}\n</body>\n</html>\n"
     )
 

@@ -274,7 +274,7 @@ def _explain(name: str, decision: Decision, limits: Limits) -> str:
     if plan.dimension <= max(limits.minimum[name], limits.multiple_of):
         return "at the minimum"
     if decision.candidates:
-        return "an equal share"
+        return "what the budget pays"
     return "by the rule"
 
 
@@ -292,7 +292,7 @@ def _explain_missing_table(name: str, decision: Decision, limits: Limits) -> str
 
 #: What candidates are called where their plan does not say it.
 _NAMES = {
-    "equal": "equal dimensions for all levels",
+    "equal": "equal dimensions, up to rounding, for all levels",
     "split": "dimensions by worth (Theorem 3)",
 }
 
