@@ -138,7 +138,7 @@ known, new = draw_rows(2000), draw_rows(500)
 outputs = 2
 """
 
-_FROM_FILE = '''
+_FROM_FILE = """
 TABLES = {{
     name: (each["rows"], each["dimension"]) for name, each in PLAN.items() if each["dimension"]
 }}
@@ -166,7 +166,7 @@ def arrange(inputs, rows):
 
 known = arrange(plan.fit_transform(X.iloc[first], y[first]), first)
 new = arrange(plan.transform(X.iloc[rest]), rest)
-'''
+"""
 _CLASS_TARGET = """classes, target = np.unique(y.astype(str), return_inverse=True)
 outputs = len(classes)
 """

@@ -13,6 +13,7 @@ from embedalloc.data.case import Limits
 from embedalloc.data.decision import Decision
 from embedalloc.data.page import write_fragment
 from embedalloc.data.plan import Plan
+from embedalloc.data.planned import compare
 from embedalloc.data.report_text import list_answers, write_text
 from embedalloc.data.table import FieldData, TaskKind
 from embedalloc.data.verdict import (
@@ -75,20 +76,25 @@ class FieldReport:
 
 @dataclass(frozen=True)
 class CandidateReport:
-    """One plan that was trained; the loss is the mean over its trainings."""
+    """One plan that was trained; the loss is the mean over its trainings.
+
+    `change` is its loss against that of the first plan, equal dimensions where they can be paid,
+    over the trainings that both had, as a share.
+    """
 
     label: str
     description: str
     parameters: int
     validation_loss: float
     trainings: int
+    change: float
 
 
 @dataclass(frozen=True)
 class ReferenceReport:
     """A model without embeddings, on the validation rows of the first training.
 
-    `change` is its loss against the plan's on the same rows, as a share of the latter.
+    `change` is its loss against that of the first plan on the same rows, as a share.
     """
 
     label: str
@@ -121,8 +127,8 @@ class Report:
         What was trained and validated, and the label of the plan.
     references
         Models without embeddings, on the same rows.
-    better_reference
-        The one that clearly beats the plan, if there is one.
+    better_reference, better_reference_lead
+        The one that clearly beats the plan, if there is one, and by what share of its loss.
     beats_equal, splitting
         Whether the plan beats equal dimensions, and whether it matters how dimensions are split.
     budgets
@@ -145,6 +151,7 @@ class Report:
     chosen: str | None
     references: tuple[ReferenceReport, ...]
     better_reference: str | None
+    better_reference_lead: float | None
     beats_equal: Answer
     splitting: Answer
     budgets: tuple[BudgetTry, ...] = ()
@@ -206,7 +213,12 @@ def write_report(
         spectrum_is_initialisation=spectrum.is_initialisation if spectrum else None,
         candidates=tuple(
             CandidateReport(
-                each.label, describe_plan(each.plan), each.plan.cost, each.loss, each.tries
+                each.label,
+                describe_plan(each.plan),
+                each.plan.cost,
+                each.loss,
+                each.tries,
+                compare(each, decision.candidates[0]).mean / (decision.candidates[0].loss or 1.0),
             )
             for each in decision.candidates
         ),
@@ -216,6 +228,7 @@ def write_report(
             for name, losses in decision.references.items()
         ),
         better_reference=better[0] if better else None,
+        better_reference_lead=better[1] if better else None,
         beats_equal=answer_beats_equal(decision),
         splitting=answer_splitting(decision, pays_for_all=everything <= allocation.budget),
         budgets=search.tries if search else (),
@@ -223,8 +236,8 @@ def write_report(
 
 
 def _compare_reference(losses: Floats, decision: Decision) -> float:
-    own = float(decision.winner.losses[0].mean())
-    return (float(losses.mean()) - own) / own if own else 0.0
+    first = float(decision.candidates[0].losses[0].mean())
+    return (float(losses.mean()) - first) / (first or 1.0)
 
 
 def _binds(allocation: Allocation, limits: Limits) -> bool:

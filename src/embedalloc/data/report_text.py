@@ -105,17 +105,21 @@ def write_tries(report: "Report") -> list[str]:
     if not report.candidates:
         return []
     lines = [paragraph(f"Tried, with the {LOSSES[report.task]} of rows that validate:")]
-    for each in report.candidates:
+    for place, each in enumerate(report.candidates):
         times = "once" if each.trainings == 1 else f"{each.trainings} times"
         words = f"{each.description}; {each.parameters:,} parameters, trained {times}"
         mark = "*" if each.label == report.chosen else " "
-        lines += _hang(f"  {each.validation_loss:.5f} {mark} ", words)
+        # Each training has validation rows of its own, so losses compare where both had it.
+        loss = _write_change(each.change) if place else f"{each.validation_loss:.5f}"
+        lines += _hang(f"  {loss:>7} {mark} ", words)
     for reference in report.references:
-        change = f"{100 * reference.change:+.1f} %".replace("-", "−")
-        lines += _hang(
-            f"  {change:>7}   ", f"{reference.label}, without embeddings, against the plan"
-        )
-    return [*lines, "  * the plan"]
+        change = _write_change(reference.change)
+        lines += _hang(f"  {change:>7}   ", f"{reference.label}, without embeddings")
+    return [*lines, "  * the plan; changes are against the first line"]
+
+
+def _write_change(share: float) -> str:
+    return f"{100 * share:+.1f} %".replace("-", "−")
 
 
 def _hang(start: str, words: str) -> list[str]:
@@ -131,11 +135,10 @@ def list_answers(report: "Report") -> list[str]:
         _write_answer("splitting", "Does splitting dimensions matter?", report.splitting),
     ]
     if report.better_reference is not None:
-        changes = {each.label: each.change for each in report.references}
+        lead = 100 * (report.better_reference_lead or 0.0)
         answers.append(
             f"A model without embeddings does better here: {report.better_reference}, with a "
-            f"validation loss {-100 * changes[report.better_reference]:.1f} % lower than the "
-            "planned network's."
+            f"validation loss {lead:.1f} % lower than the planned network's."
         )
     return [paragraph(words) for words in answers]
 
