@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from embedalloc.arrays import Floats
 from embedalloc.checks import LARGEST_WEIGHT, by_name, put_in_order, real_numbers, show
+from embedalloc.extras import needed_for
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.problem import PerField
 from embedalloc.result import Allocation
@@ -110,8 +111,9 @@ def embedding_tables(module: "nn.Module") -> tuple[TableInModel, ...]:
     >>> [(table.name, table.aliases, table.rows) for table in embedding_tables(model)]
     [('query', ('document',), 9)]
     """
-    import torch
-    from torch import nn
+    with needed_for("reading a model"):
+        import torch
+        from torch import nn
 
     if not isinstance(module, nn.Module):
         raise TypeError(f"expected a torch module, got {show(module)}")

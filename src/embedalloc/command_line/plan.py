@@ -1,5 +1,6 @@
 """The command `embedalloc plan`: dimensions for the table in a file."""
 
+import importlib
 import json
 import os
 import sys
@@ -16,6 +17,7 @@ from embedalloc.command_line import InputError
 from embedalloc.command_line.data_options import check_rule, data_options
 from embedalloc.command_line.options import refuse_two_outputs
 from embedalloc.exporters import EXPORTERS, export_text
+from embedalloc.extras import needed_for
 
 if TYPE_CHECKING:
     from embedalloc.command_line.data_file import DataFile
@@ -104,6 +106,8 @@ def _check_plot(plot: Path | None) -> None:
         raise InputError(f"--plot: {plot} is there and is not a file")
     if not os.access(plot.parent, os.W_OK):
         raise InputError(f"--plot: {plot.parent} cannot be written to")
+    with needed_for("--plot"):
+        importlib.import_module("matplotlib")
 
 
 def _draw(report: "Report", plot: Path) -> None:

@@ -18,6 +18,8 @@ from embedalloc.data.unpacking import is_workbook, unpack
 
 #: How parquet calls a pandas index that has no name.
 _NAMELESS_INDEX = "__index_level_0__"
+#: Text as pandas 3 holds it anyway; before that it would be objects, which may be anything.
+_TEXT = pd.StringDtype("pyarrow_numpy") if int(pd.__version__.split(".")[0]) < 3 else None
 
 
 class Reading(NamedTuple):
@@ -63,7 +65,7 @@ def read_table(
             table.validate(full=True)  # or damaged offsets end the whole process
         names = name_columns([_name_index(each).strip() for each in table.column_names])
         table = pa.Table.from_arrays([_simplify(each, missing) for each in table.columns], names)
-        frame = table.to_pandas(ignore_metadata=True)
+        frame = table.to_pandas(ignore_metadata=True, types_mapper=_text_type)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"not a {kind} file, or damaged ({error})") from None
     if not len(frame):
@@ -108,7 +110,7 @@ def _read_workbook(content: bytes) -> pa.Table:
         sheet = pd.read_excel(io.BytesIO(content), header=None, dtype=object)
     except ImportError:
         raise DataError(
-            "Excel files need the package openpyxl (pip install openpyxl); or save it as CSV"
+            'Excel files need openpyxl: pip install "embedalloc[excel]"; or save it as CSV'
         ) from None
     except Exception as error:  # openpyxl lets many kinds through
         raise DataError(f"not an Excel file, or damaged ({error})") from None
@@ -122,8 +124,13 @@ def _read_workbook(content: bytes) -> pa.Table:
 def _make_uniform(cells: pd.Series) -> pd.Series:
     """Return cells of one type, as text where Excel holds text beside numbers."""
     if pd.api.types.infer_dtype(cells, skipna=True) in ("mixed", "mixed-integer"):
-        return cells.map(str, na_action="ignore").astype("str")
+        return cells.map(str, na_action="ignore")
     return cells.infer_objects()
+
+
+def _text_type(kind: pa.DataType) -> pd.StringDtype | None:
+    """Return pandas' type for text; None leaves it to pyarrow."""
+    return _TEXT if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None
 
 
 def _name_index(name: str) -> str:
