@@ -7,9 +7,9 @@ import numpy as np
 
 
 def make_rows() -> list[list[str]]:
-    """Return the rows: the town and the customer matter, the till does not."""
+    """Return the rows: the town and the hour matter, the till does not."""
     rng = np.random.default_rng(21)
-    town, till, hour = (rng.integers(size, size=4000) for size in (40, 300, 12))
+    town, till, hour = (rng.integers(size, size=4000) for size in (40, 800, 12))
     pull = rng.normal(size=40)[town] + 0.1 * (hour - 6)
     bought = rng.random(4000) < 1 / (1 + np.exp(-pull))
     columns = zip(town, till, hour, bought, strict=True)

@@ -35,7 +35,7 @@ def fit(allocation: Allocation, inputs: Tensor, new: Tensor) -> float:
         return float(loss(model(new).squeeze(1), answer))
 
 
-plan = EmbeddingAllocator(budget=600, columns=fields, random_state=0)
+plan = EmbeddingAllocator(budget=2000, columns=fields, random_state=0)
 inputs = torch.tensor(np.asarray(plan.fit_transform(train[columns], train["bought"])))
 new = torch.tensor(np.asarray(plan.transform(test[columns])))
 planned = fit(plan.allocation_, inputs, new)
@@ -45,7 +45,7 @@ codes = [
     torch.tensor(np.stack([part[name].map(levels[name]).fillna(0) for name in fields], axis=1))
     for part in (train, test)
 ]
-usual = allocate({name: len(found) + 1 for name, found in levels.items()}, 10**6, rule="fastai")
+usual = allocate({name: len(found) + 1 for name, found in levels.items()}, 10**6, rule="fastai", leftover="floored")
 formula = fit(usual, *codes)
 
 print(f"the usual formula: {usual.cost:,} parameters, test loss {formula:.3f}")
