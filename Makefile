@@ -6,13 +6,18 @@
 # make readme  run the whole workflow and bring the README's verdicts, costs and pictures up to date
 # make archive the whole workflow, then all of it in one zip, results/archive.zip
 # make check-archive ZIP=archive.zip CELLS=3   check such a zip and make some of its cells anew
+# make track-record  bring what the README says of real tables up to date with its file
+# make docs    build the documentation as one offline site, in site
+# make compat  install fastai, Keras, torchrec and others beside ours, and train with both (PEERS="…")
+# make lowest  the tests of core, data and command line with the lowest versions that are allowed
 # make lint    the linters that CI runs
 # make lock    renew requirements.lock and environment.yml, run the tests and note where they passed
 # make clean   remove results and figures (they are made again by `make paper`)
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := paper
-.PHONY: paper quick test fuzz verify readme archive check-archive lint lock clean
+.PHONY: paper quick test fuzz verify readme archive track-record check-archive docs compat \
+  lowest lint lock clean
 
 PYTHON ?= python3
 MINUTES ?= 60
@@ -28,6 +33,19 @@ verify: $(READY)
 
 readme: paper
 	$(BIN)/python -m embedalloc.study.page.readme
+
+track-record: $(READY)
+	$(BIN)/python -c "from pathlib import Path; from embedalloc.study.page.readme import refresh_track_record; refresh_track_record(Path('.'))"
+
+docs: $(READY)
+	$(BIN)/python -m mkdocs build --quiet
+
+# Environments of their own, made by pip: these need the network.
+compat: $(READY)
+	$(BIN)/python -m tests.compat peers $(PEERS)
+
+lowest: $(READY)
+	$(BIN)/python -m tests.compat lowest
 
 archive: $(READY)
 	$(BIN)/snakemake --cores $(CORES) results/archive.zip

@@ -5,10 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.verify import numbers
-from tests.workflow.hostile import hostile_environment
-from tests.workflow.runner import complete, copy_study
-
 
 @dataclass(frozen=True)
 class FinishedRun:
@@ -26,6 +22,11 @@ def finished_run(tmp_path_factory):
 
     The other ways of `tests.verify` run without them and must come to the same numbers.
     """
+    # Here, because the tests of core, data and command line run without the study's packages.
+    from tests.verify import numbers
+    from tests.workflow.hostile import hostile_environment
+    from tests.workflow.runner import complete, copy_study
+
     project, guard = (
         copy_study(tmp_path_factory.mktemp("project")),
         tmp_path_factory.mktemp("guard"),

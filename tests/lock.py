@@ -4,12 +4,14 @@ python -m tests.lock resolve   the newest versions that pyproject.toml allows, i
 python -m tests.lock tried     add this Python and platform to those on which the tests passed
 """
 
+import itertools
 import json
 import platform
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from tests.places import ROOT
 
@@ -17,6 +19,8 @@ LOCK, ENVIRONMENT = ROOT / "requirements.lock", ROOT / "environment.yml"
 #: How the line of the lock begins that says where it was tried.
 TRIED = "# Tried with `make test` on: "
 NOWHERE = "nothing yet"
+#: The study's results were made with this one; a plain `torch` brings gigabytes for GPUs.
+TORCH = "torch==2.13.0"
 LOCK_HEADER = """\
 # Every package of the project at the version that was tested, for `make paper` and `make test`:
 #     pip install -r requirements.lock && pip install --no-deps --no-build-isolation -e .
@@ -36,11 +40,17 @@ dependencies:
 """
 
 
+def wanted(project: dict[str, Any]) -> list[str]:
+    """Return what the project asks for with all its extras."""
+    extras = itertools.chain.from_iterable(project["optional-dependencies"].values())
+    # An extra may stand for others, which are here anyway.
+    return [*project["dependencies"], *(n for n in extras if not n.startswith(project["name"]))]
+
+
 def resolve() -> list[str]:
     """Return a pin for every package that the project and its tests need, found by pip afresh."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    names = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
-    names += project["project"]["optional-dependencies"]["test"]
+    names = [TORCH, *wanted(project["project"]), *project["build-system"]["requires"]]
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
     done = subprocess.run(
         [*command, "--report", "-", *names], stdout=subprocess.PIPE, text=True, check=True

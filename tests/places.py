@@ -1,14 +1,15 @@
 """Where the project and its small configuration lie, and what the default one says."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import yaml
+if TYPE_CHECKING:
+    from embedalloc.study.settings.common import Settings
+    from embedalloc.study.settings.configuration import Configuration
 
-from embedalloc.study.settings.common import Settings
-from embedalloc.study.settings.configuration import Configuration, read_configuration
-
-S = TypeVar("S", bound=Settings)
+S = TypeVar("S", bound="Settings")
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ROOT / "tests/smoke.yaml"
 #: Table 1 as the paper prints it.
@@ -17,11 +18,15 @@ PRINTED_TABLE = ROOT / "workflow/resources/paper_table1.csv"
 
 def read_config() -> dict[str, Any]:
     """Read the default configuration, anew each time: a test may change what it gets."""
+    import yaml  # the tests of core, data and command line do without
+
     return yaml.safe_load((ROOT / "config.yaml").read_text())
 
 
 def read_settings() -> Configuration:
     """Read the default configuration, typed."""
+    from embedalloc.study.settings.configuration import read_configuration
+
     return read_configuration(read_config())
 
 

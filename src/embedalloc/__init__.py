@@ -6,13 +6,15 @@ What is not listed here is public in the module where it lives.
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
 `proportional` (its rivals), `optimum` with `choice_search`, `result`, `rules` (all by name) and
 `from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `exporters` and
-`programs`. `arrays`, `checks`, `intervals`, `memory`, `streams` and `text` serve them and the
-other rooms.
+`programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`, `streams` and `text` serve them and
+the other rooms.
 """
 
 import importlib
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
+
+from embedalloc.extras import needed_for
 
 if TYPE_CHECKING:
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
@@ -63,4 +65,5 @@ except PackageNotFoundError:  # a source tree that was never installed
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'embedalloc' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"embedalloc.{_HOMES[name]}"), name)
+    with needed_for(name):
+        return getattr(importlib.import_module(f"embedalloc.{_HOMES[name]}"), name)

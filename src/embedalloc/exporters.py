@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from embedalloc.checks import all_different, real_number, show, whole_number
+from embedalloc.extras import needed_for
 from embedalloc.programs import LIBRARIES, FileRows, write_program
 from embedalloc.result import Allocation
 
@@ -146,9 +147,10 @@ def to_torch(allocation: Exportable) -> "InputTables":
     column of codes per table and then the effects, it returns the network's inputs. The keys are
     the names, except where torch does not allow them: see `module_key`.
     """
-    from torch import nn  # heavy; the other exporters do without
+    with needed_for("to_torch"):
+        from torch import nn  # heavy; the other exporters do without
 
-    from embedalloc.torch_inputs import InputTables
+        from embedalloc.torch_inputs import InputTables
 
     return InputTables(
         {
@@ -170,7 +172,8 @@ def module_key(name: str) -> str:
     >>> module_key("user"), module_key("user.id"), module_key("keys")
     ('user', 'user%2Eid', '%6Beys')
     """
-    from torch import nn
+    with needed_for("a name in torch"):
+        from torch import nn
 
     key = _without_dots(name)
     return f"%{ord(key[0]):02X}{key[1:]}" if hasattr(nn.ModuleDict(), key) else key

@@ -13,8 +13,6 @@ from embedalloc.data.codes import (
 from embedalloc.data.dates import find_dates
 from embedalloc.data.roles import find_roles
 from embedalloc.data.table import DataError, find_task
-from embedalloc.study.heart.patients import read_patients
-from tests.places import ROOT
 
 
 def roles_of(frame, y=None, **words):
@@ -124,19 +122,6 @@ def test_errors_of_rows_left_out_by_hand():
     flat = [(y[row, 0] - np.delete(y, row).mean()) ** 2 for row in range(30)]
     zeros = np.zeros(30, np.int32)
     np.testing.assert_allclose(level_errors(zeros, y), flat, rtol=1e-6)
-
-
-def test_the_heart_data_as_numbers():
-    """Every column is a number in the original files; the paper calls these nine categorical."""
-    patients = read_patients(
-        ROOT / "workflow/resources/heart_disease", cholesterol_zero_is_missing=False
-    )
-    found = roles_of(patients.drop(columns="disease"), patients["disease"])
-    tables = {name for name, role in found.items() if role.taken_as == "table"}
-    assert tables == {
-        *("sex", "cp", "fbs", "restecg", "exang", "slope", "ca", "thal", "source"),
-    }
-    assert found["patient"].taken_as == "identifier"
 
 
 def test_noise_is_rarely_taken_for_codes():

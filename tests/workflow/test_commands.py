@@ -20,8 +20,9 @@ PAGES = ["README.md", "CONTRIBUTING.md", *(str(p) for p in sorted((ROOT / "docs"
 OURS, OTHERS = ("snakemake", "make", "embedalloc", "python", "pytest"), ("pip", "conda", "apt-get")
 #: Names that stand for the reader's own, and what they are here.
 STANDS_FOR = {"exp2_gap": "exp1_gap", "NAME": "equal"}
-#: The file with other values that README shows.
-(SMALL,) = re.findall(r"^```yaml\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+#: The file with other values that docs/reproduction.md shows.
+REPRODUCTION = (ROOT / "docs/reproduction.md").read_text()
+(SMALL,) = re.findall(r"^```yaml\n(.*?)^```", REPRODUCTION, re.M | re.S)
 #: What Snakemake does without running a job; everything else gets a dry run.
 ANSWERS = ("--report", "--list", "--dag", "--rulegraph", "--lint")
 

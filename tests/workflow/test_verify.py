@@ -68,7 +68,7 @@ def test_disagreements_are_named(tmp_path):
 
 
 def test_the_tolerance_is_stated_once_and_told_to_users():
-    assert f"{TOLERANCE:g}" in (ROOT / "README.md").read_text()
+    assert f"{TOLERANCE:g}" in (ROOT / "docs/reproduction.md").read_text()
     timed, again = (without_times(f"| a | s/epoch |\n| 1 | {time} |") for time in (2, 3))
     assert timed == again != without_times("| a | s/epoch |\n| 2 | 2 |")
 

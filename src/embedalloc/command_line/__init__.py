@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from embedalloc import __version__
+from embedalloc.extras import MissingExtraError, needed_for
 from embedalloc.visible import make_visible
 
 
@@ -81,13 +82,16 @@ def _prepare_output() -> None:
 
 @contextmanager
 def _in_plain_words() -> Iterator[None]:
-    """Let no escape sequence through in click's own errors, and tell in a line of a full disk."""
+    """Tell of a full disk or a missing package in a line; show no escape sequence of the input."""
     try:
-        yield
+        with needed_for("this command"):
+            yield
     except click.exceptions.NoArgsIsHelpError:
         raise  # the help, which has lines
     except click.UsageError as error:
         raise click.UsageError(make_visible(error.format_message()), error.ctx) from None
+    except MissingExtraError as error:
+        raise InputError(str(error)) from None
     except OSError as error:
         if error.errno == errno.EPIPE:
             raise  # the reader has seen enough; click ends without a word

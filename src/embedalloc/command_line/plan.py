@@ -1,5 +1,6 @@
 """The command `embedalloc plan`: dimensions for the table in a file."""
 
+import importlib
 import json
 import os
 import tempfile
@@ -16,6 +17,7 @@ from embedalloc.command_line.options import refuse_two_outputs
 from embedalloc.command_line.outputs import check_place, print_or_write, write_whole
 from embedalloc.command_line.progress import show_progress, tell_warnings
 from embedalloc.exporters import EXPORTERS, export_text
+from embedalloc.extras import needed_for
 
 if TYPE_CHECKING:
     from embedalloc.command_line.data_file import DataFile
@@ -69,6 +71,9 @@ def plan(
     check_rule(rule)
     check_place(plot, "--plot", (".png", ".pdf", ".svg"))
     check_place(html, "--html", (".html", ".htm"))
+    if plot is not None:
+        with needed_for("--plot"):
+            importlib.import_module("matplotlib")
     table = read()
     from embedalloc.data.estimator import EmbeddingAllocator  # heavy: mistakes are told before
 

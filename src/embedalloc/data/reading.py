@@ -18,6 +18,8 @@ from embedalloc.data.unpacking import is_workbook, unpack
 
 #: How parquet calls a pandas index that has no name.
 _NAMELESS_INDEX = "__index_level_0__"
+#: Text as pandas 3 holds it anyway; before that it would be objects, which may be anything.
+_TEXT = pd.StringDtype("pyarrow_numpy") if int(pd.__version__.split(".")[0]) < 3 else None
 
 
 class Reading(NamedTuple):
@@ -112,7 +114,7 @@ def _read_workbook(content: bytes) -> pa.Table:
         sheet = pd.read_excel(io.BytesIO(content), header=None, dtype=object)
     except ImportError:
         raise DataError(
-            "Excel files need the package openpyxl (pip install openpyxl); or save it as CSV"
+            'Excel files need openpyxl: pip install "embedalloc[excel]"; or save it as CSV'
         ) from None
     except Exception as error:  # openpyxl lets many kinds through
         raise DataError(f"not an Excel file, or damaged ({error})") from None
@@ -127,17 +129,22 @@ def _make_uniform(cells: pd.Series) -> pd.Series:
     """Return cells of one type, as text where Excel holds text beside numbers."""
     kind = pd.api.types.infer_dtype(cells, skipna=True)
     if kind in ("mixed", "mixed-integer"):
-        return cells.map(str, na_action="ignore").astype("str")
+        return cells.map(str, na_action="ignore").astype(_TEXT or "str")
     return cells.astype("Int64") if kind == "integer" else cells.infer_objects()
 
 
 def _make_frame(table: pa.Table) -> pd.DataFrame:
     """Return a data frame in which whole numbers with gaps are whole numbers still."""
-    frame = table.to_pandas(ignore_metadata=True)
+    frame = table.to_pandas(ignore_metadata=True, types_mapper=_text_type)
     for name, column in zip(table.column_names, table.columns, strict=True):
         if pa.types.is_integer(column.type) and column.null_count:
             frame[name] = column.to_pandas(types_mapper=lambda kind: pd.Int64Dtype())
     return frame
+
+
+def _text_type(kind: pa.DataType) -> pd.StringDtype | None:
+    """Return pandas' type for text; None leaves it to pyarrow."""
+    return _TEXT if pa.types.is_string(kind) or pa.types.is_large_string(kind) else None
 
 
 def _name_index(name: str) -> str:

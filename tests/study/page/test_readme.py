@@ -1,6 +1,7 @@
-"""The README's examples run, and its figure table lists what the workflow makes."""
+"""Examples of README and docs run, and what they quote is what the results say."""
 
 import doctest
+import json
 import re
 
 import numpy as np
@@ -15,26 +16,58 @@ from embedalloc.study.workflow.tables import digest_of, read_table
 from tests.digests import provenance_of
 from tests.places import ROOT, read_settings
 
-README = (ROOT / "README.md").read_text()
+README, REPRODUCTION = ((ROOT / page).read_text() for page in (readme.README, readme.REPRODUCTION))
+EVERY_PAGE = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [page for page in EVERY_PAGE if ">>>" in page.read_text()]
 
 
-def test_examples_run():
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_run(page):
     failed, tried = doctest.testfile(
-        str(ROOT / "README.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+        str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
     )
     assert tried >= 5
     assert failed == 0
 
 
+def test_the_readme_is_short_and_its_links_lead_somewhere():
+    assert len(README.splitlines()) <= 150
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / target).is_file(), target
+
+
+def test_the_track_record_is_that_of_the_file():
+    record = json.loads((ROOT / readme.TRACK_RECORD).read_text())
+    shown = readme.find_block(README, readme.RECORD_BEGIN, readme.RECORD_END)
+    assert shown == readme.write_track_record(record), "refresh it with `make track-record`"
+
+
+def test_a_measured_gain_is_told_first():
+    record = json.loads((ROOT / readme.TRACK_RECORD).read_text())
+    gain = {"mean": 1.61, "low": 0.5, "high": 2.7}
+    told = readme.write_track_record(record | {"gain": gain}).splitlines()[1]
+    assert told == (
+        "The plan's test loss is 1.6 % lower than that of equal dimensions (0.5 to 2.7 %)."
+    )
+
+
+def test_the_verdict_in_a_line_counts_as_the_table():
+    (row,) = re.findall(r"^\| \*\*all\*\* \| (.*) \|$", REPRODUCTION, flags=re.MULTILINE)
+    reproduced, partly, failed, depends, untestable = map(int, row.split(" | "))
+    total = reproduced + partly + failed + depends + untestable
+    line = readme.find_block(README, readme.LINE_BEGIN, readme.LINE_END)
+    assert f"{reproduced} of {total} claims are reproduced, {failed} are not. {depends} dep" in line
+
+
 def test_the_figure_table_is_the_list_of_targets():
     targets = list(yaml.safe_load((ROOT / "workflow/report/figures.yaml").read_text()))
-    listed = re.findall(r"^\| `(\w+)` \|.*\| `plot_(\w+)` \|", README, flags=re.MULTILINE)
+    listed = re.findall(r"^\| `(\w+)` \|.*\| `plot_(\w+)` \|", REPRODUCTION, flags=re.MULTILINE)
     assert [name for name, _ in listed] == targets
     assert all(name == rule for name, rule in listed)
 
 
 def test_verdicts_belong_to_this_configuration_and_ledger():
-    assert readme.find_block(README).startswith(
+    assert readme.find_block(REPRODUCTION).startswith(
         f"{readme.BEGIN} of {readme.digest_source(ROOT)} -->"
     ), "config.yaml or workflow/claims.yaml changed: refresh the README with `make readme`"
 
@@ -45,7 +78,9 @@ def test_verdicts_and_pictures_are_those_of_the_results():
     if not results.exists() or provenance_of(results)["config_digest"] != digest_of(cell):
         pytest.skip("no results of the default configuration here; `make readme` makes them")
     claims = read_table(results, CLAIMS)
-    assert readme.find_block(README) == readme.write_block(claims, ROOT), (
+    line = readme.find_block(README, readme.LINE_BEGIN, readme.LINE_END)
+    assert line == readme.write_line(claims), "refresh it with `make readme`"
+    assert readme.find_block(REPRODUCTION) == readme.write_block(claims, ROOT), (
         "refresh it with `make readme`"
     )
     for name in readme.PICTURES:
@@ -87,7 +122,7 @@ def test_costs_of_what_was_not_run_say_so(tmp_path):
 
 
 def test_the_costs_of_every_target_are_shown():
-    shown = re.findall(r"^\| `([\w/.]+)` \|", costs(README), flags=re.MULTILINE)
+    shown = re.findall(r"^\| `([\w/.]+)` \|", costs(REPRODUCTION), flags=re.MULTILINE)
     smk = (ROOT / "workflow/rules/targets.smk").read_text()
     assert shown == re.findall(
         r'"([\w/.]+)": ', smk.replace('"_multiverse": ', "").replace('"_benchmarks": ', "")

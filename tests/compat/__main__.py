@@ -1,0 +1,119 @@
+"""Install the package beside others and use both: `make compat`, `make lowest`.
+
+python -m tests.compat lowest         the tests of core, data and command line at lowest versions
+python -m tests.compat peers          every peer at its newest version, one after the other
+python -m tests.compat peers skrub    one of them
+
+Each environment is made by pip in a temporary folder and deleted afterwards. A peer that cannot be
+installed here is named with pip's reason; a peer that is installed and fails ends in an error.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.places import ROOT
+
+HERE = ROOT / "tests/compat"
+#: What is tested with the lowest versions.
+LOWEST = (
+    *("tests/core", "tests/data", "tests/audit", "tests/command_line"),
+    *("src/embedalloc/audit", "src/embedalloc/command_line", "src/embedalloc/data"),
+)
+
+
+class Peer(NamedTuple):
+    """Another library: what pip installs, and the script that builds and trains a model with it."""
+
+    packages: tuple[str, ...]
+    script: Path
+
+
+def _peer(name: str, *packages: str) -> Peer:
+    return Peer(packages or (name,), HERE / "peers" / f"{name.replace('-', '_')}.py")
+
+
+PEERS: Mapping[str, Peer] = {
+    "skrub": _peer("skrub"),
+    "keras": Peer(("keras",), ROOT / "docs/examples/keras_model.py"),
+    "fastai": Peer(("fastai",), ROOT / "docs/examples/fastai_model.py"),
+    "pytorch-tabular": _peer("pytorch-tabular"),
+    "pytorch-widedeep": _peer("pytorch-widedeep"),
+    "torchrec": _peer("torchrec", "torchrec", "fbgemm-gpu"),
+    "autogluon": _peer("autogluon", "autogluon.tabular[fastai]"),
+}
+
+
+def make_environment(folder: Path) -> Path:
+    """Make an environment and return its Python."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    return folder / "bin/python"
+
+
+def install(python: Path, packages: Sequence[str], constraints: Path) -> str | None:
+    """Install packages by pip; return why that is not possible, or None."""
+    command = [str(python), "-m", "pip", "install", "--quiet", "--progress-bar", "off"]
+    done = subprocess.run(
+        [*command, "--constraint", str(constraints), *packages],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return None
+    errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
+    return " ".join(errors[-1:]) or done.stderr[-300:]
+
+
+def run(python: Path, *words: str) -> int:
+    """Run a program of an environment in the project's folder, away from the user's settings."""
+    environment = os.environ | {"PYTHONPATH": "", "OMP_NUM_THREADS": "1", "MPLBACKEND": "agg"}
+    return subprocess.run([str(python), *words], cwd=ROOT, env=environment, check=False).returncode
+
+
+def try_lowest(folder: Path) -> str:
+    """Run the tests with the lowest versions."""
+    python = make_environment(folder)
+    ours = f"{ROOT}[data,excel,plot,torch]"
+    reason = install(python, ["-e", ours, "pytest", "hypothesis"], HERE / "lowest.txt")
+    if reason:
+        return f"cannot be installed: {reason}"
+    core = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "src/embedalloc").glob("*.py"))]
+    code = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *LOWEST, *core)
+    return f"failed with {code}" if code else "passes"
+
+
+def try_peer(peer: Peer, folder: Path) -> str:
+    """Install a peer and ours in one go, then build and train a model of the plan's shapes."""
+    python = make_environment(folder)
+    ours = f"{ROOT}[data,torch]"
+    reason = install(python, [ours, *peer.packages], HERE / "newest.txt")
+    if reason:
+        return f"cannot be installed here: {reason}"
+    # -P, because a script has the name of its peer, and Python looks beside a script first.
+    code = run(python, "-P", str(peer.script))
+    return f"failed with {code}" if code else "works"
+
+
+def main(what: str, names: Sequence[str]) -> int:
+    """Try what is named, tell how each came out and return 1 if one failed."""
+    unknown = sorted({*names} - {*PEERS})
+    if unknown or what not in ("lowest", "peers"):
+        print(f"unknown: {' '.join(unknown) or what}; peers are {', '.join(PEERS)}")
+        return 2
+    tries = {"lowest versions": None} if what == "lowest" else {n: PEERS[n] for n in names or PEERS}
+    outcomes = {}
+    for name, peer in tries.items():
+        with tempfile.TemporaryDirectory(prefix="compat-") as place:
+            folder = Path(place) / "environment"
+            outcomes[name] = try_lowest(folder) if peer is None else try_peer(peer, folder)
+        print(f"{name}: {outcomes[name]}", flush=True)
+    return int(any(outcome.startswith("failed") for outcome in outcomes.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))
