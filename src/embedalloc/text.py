@@ -1,7 +1,6 @@
 """Text for terminals of 80 columns: tables, bars, paragraphs and long names."""
 
 import sys
-import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 
@@ -82,10 +81,25 @@ def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
 
 
 def paragraph(text: str, indent: str = "") -> str:
-    """Return text wrapped to the width of the terminal, further lines indented."""
-    return textwrap.fill(
-        text, COLUMNS, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
+    """Return text wrapped to the width of the terminal, further lines indented.
+
+    Examples
+    --------
+    >>> [count_columns(line) for line in paragraph("大小大小 " * 10).splitlines()]
+    [80, 8]
+    """
+    lines, line = [], indent
+    for word in text.split():
+        joined = f"{line} {word}" if line.strip() else f"{line}{word}"
+        if count_columns(joined) > COLUMNS and line.strip():
+            lines.append(line)
+            joined = f"{indent}{word}"
+        while count_columns(joined) > COLUMNS:  # a word that is longer than a line
+            fits = next(k for k in range(COLUMNS, 0, -1) if count_columns(joined[:k]) <= COLUMNS)
+            lines.append(joined[:fits])
+            joined = f"{indent}{joined[fits:]}"
+        line = joined
+    return "\n".join([*lines, line])
 
 
 def bar(share: float, width: int) -> str:

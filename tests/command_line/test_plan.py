@@ -18,7 +18,8 @@ from sklearn.metrics import accuracy_score, log_loss, r2_score, roc_auc_score
 
 from embedalloc import EmbeddingAllocator
 from embedalloc.command_line import main
-from embedalloc.data.comparison import compare_rules, paired_difference
+from embedalloc.data.comparison import compare_rules
+from embedalloc.data.comparison_result import paired_difference
 from embedalloc.data.table import find_task, learn_encoding
 from embedalloc.data.yardsticks import score_losses
 from tests.oracles.simulated_tables import make_table
@@ -277,7 +278,7 @@ def test_compare_reads_well_and_all_rules_keep_the_budget(sales):
     head = done.stdout.splitlines()[1].split()
     assert head[:3] == ["rule", "loss", "AUC"]
     assert re.search("^dimension of +equal +screened +square_root$", done.stdout, re.MULTILINE)
-    assert "split 2 of at most 2 done" in done.stderr
+    assert "step 10 of at most 10 done" in done.stderr
 
 
 def test_compare_as_json(sales):

@@ -50,7 +50,7 @@ def compare(
     from embedalloc.data.comparison import compare_rules  # heavy: mistakes are told before
 
     amount = table.settle_budget(budget)
-    with show_progress("split") as progress, tell_warnings():
+    with show_progress("step") as progress, tell_warnings():
         found = compare_rules(
             table.frame,
             table.rows.target,
