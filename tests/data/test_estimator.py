@@ -369,15 +369,14 @@ def test_levels_never_seen_have_code_and_effect_zero(planned):
 def test_pooled_levels_share_code_zero():
     frame, y = make_table(5, rows=900, signal=(4, 60), noise=(80,), kind="regression")
     frame.loc[:4, "signal1"] = [f"rare {k}" for k in range(5)]
-    plan = quick(400).set_output(transform="pandas").fit(frame, y)
-    assert plan.plan_.pooled
-    for field in plan.plan_.pooled:
-        rows = plan.tables_[field]["rows"]
-        assert rows < plan.cardinalities_[field]
-        counts = frame[field].map(frame[field].value_counts())
-        codes = plan.transform(frame)[field]
-        assert codes.nunique() == rows
-        assert counts[codes == 0].max() <= counts[codes > 0].min()
+    wanted = {"signal1": {"rows": 41, "dimension": 2}}
+    plan = EmbeddingAllocator(tables=wanted).set_output(transform="pandas").fit(frame, y)
+    assert plan.plan_.pooled == ("signal1",)
+    counts = frame["signal1"].map(frame["signal1"].value_counts())
+    codes = plan.transform(frame)["signal1"]
+    assert codes.nunique() == 41 < plan.cardinalities_["signal1"]
+    assert counts[codes == 0].max() <= counts[codes > 0].min()
+    assert (codes.head(5) == 0).all()
 
 
 def test_arrays_without_set_output_hold_the_same_numbers(planned):
@@ -419,7 +418,7 @@ def test_json_and_other_exports_name_the_effects(planned):
     field = plan.plan_.effects[0]
     spent = plan.allocation_.parameters[field]
     with pytest.raises(ValueError, match="columns of effects"):
-        from_json(text.replace(f'"parameters": {spent}', '"parameters": 1'))
+        from_json(text.replace(f'"parameters": {spent}', '"parameters": 0'))
     assert to_pytorch_tabular(plan.allocation_)["continuous_cols"] == effects
 
 

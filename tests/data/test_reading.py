@@ -42,7 +42,7 @@ def test_text_stays_text(tmp_path):
     assert frame["n"].tolist()[:3] == ["1", "1.0", "NA"]
     assert frame.isna().sum().tolist() == [1, 1]
     assert notes == ()
-    again, _ = read(tmp_path / "t.csv", "code\n007\nNA\n?\n", missing=["NA", "?"])
+    again, *_ = read(tmp_path / "t.csv", "code\n007\nNA\n?\n", missing=["NA", "?"])
     assert again["code"].isna().tolist() == [False, True, True]
 
 
@@ -116,7 +116,7 @@ def test_every_format_gives_the_same_columns(tmp_path):
     pyarrow.feather.write_feather(table, tmp_path / "t.feather")
     lines = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     write(tmp_path / "t.jsonl", "\n".join(map(json.dumps, lines)))
-    expected, _ = read_file(tmp_path / "t.parquet")
+    expected, *_ = read_file(tmp_path / "t.parquet")
     assert expected["code"].tolist()[:2] == ["007", "7"]
     for ending in ("feather", "jsonl"):
         frame, *_ = read_file(tmp_path / f"t.{ending}")
@@ -192,7 +192,7 @@ def test_an_excel_file_keeps_its_types(tmp_path):
         }
     )
     frame.to_excel(tmp_path / "t.xlsx", index=False)
-    found, _ = read_file(tmp_path / "t.xlsx")
+    found, *_ = read_file(tmp_path / "t.xlsx")
     assert found["code"].tolist() == frame["code"].tolist()
     assert found["mixed"].tolist() == ["A1", "7"] * 5
     pd.testing.assert_series_equal(found["x"], frame["x"])

@@ -127,7 +127,7 @@ class Comparison:
                 [
                     cut_name(name, width),
                     f"{self.losses[name].mean():.5f}",
-                    f"{self.scores[name].mean():.3f}",
+                    _write_score(float(self.scores[name].mean())),
                     *(cells if name != "equal" else [""] * 2),
                     spent,
                 ]
@@ -181,6 +181,10 @@ class Comparison:
             if names
         ]
         return "\n".join(words) or "No rule differs clearly from equal dimensions here."
+
+
+def _write_score(score: float) -> str:
+    return "–" if math.isnan(score) else f"{score:.3f}"  # test rows of one class have no AUC
 
 
 def _write_interval(interval: tuple[float, float], base: float) -> str:
