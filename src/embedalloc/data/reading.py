@@ -19,7 +19,9 @@ from embedalloc.data.unpacking import is_workbook, unpack
 #: How parquet calls a pandas index that has no name.
 _NAMELESS_INDEX = "__index_level_0__"
 #: Text as pandas 3 holds it anyway; before that it would be objects, which may be anything.
-_TEXT = pd.StringDtype("pyarrow_numpy") if int(pd.__version__.split(".")[0]) < 3 else None  # type: ignore[call-overload]
+_TEXT: pd.StringDtype | None = None
+if int(pd.__version__.split(".")[0]) < 3:
+    _TEXT = pd.StringDtype("pyarrow_numpy")  # type: ignore[call-overload]
 
 
 class Reading(NamedTuple):
