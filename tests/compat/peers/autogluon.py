@@ -14,7 +14,9 @@ from embedalloc import EmbeddingAllocator, to_torch
 
 sales = pd.read_csv("docs/examples/sales.csv")
 fields = ["town", "till"]
-plan = EmbeddingAllocator(budget=2000, columns=fields, random_state=0).set_output(transform="pandas")
+plan = EmbeddingAllocator(budget=2000, columns=fields, random_state=0).set_output(
+    transform="pandas"
+)
 inputs = plan.fit_transform(sales.drop(columns="bought"), sales["bought"])
 built = [tuple(table.weight.shape) for table in to_torch(plan.allocation_).values()]
 assert built == [(t["rows"], t["dimension"]) for t in plan.tables_.values()]
