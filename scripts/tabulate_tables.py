@@ -28,7 +28,7 @@ if __name__ == "__main__":
         words = {"settings": protocol.model_dump(mode="json"), "seed": protocol.seed}
         write_table(snakemake.output.differences, differences, DIFFERENCES, **words)
         write_table(snakemake.output.verdicts, verdicts, VERDICTS, **words)
-        record = json.dumps(track_record(verdicts, differences, losses), indent=2)
+        record = json.dumps(track_record(verdicts, losses), indent=2)
         write_text(snakemake.output.record, f"{record}\n")
         parts = describe_tables(protocol, differences, verdicts, decoys)
         write_text(snakemake.output.page, as_markdown(parts))

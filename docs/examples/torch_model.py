@@ -45,12 +45,8 @@ codes = [
     torch.tensor(np.stack([part[name].map(levels[name]).fillna(0) for name in fields], axis=1))
     for part in (train, test)
 ]
-usual = allocate(
-    {name: len(found) + 1 for name, found in levels.items()},
-    10**6,
-    rule="fastai",
-    leftover="floored",
-)
+rows = {name: len(found) + 1 for name, found in levels.items()}
+usual = allocate(rows, 10**6, rule="fastai", leftover="floored")
 formula = fit(usual, *codes)
 
 print(f"the usual formula: {usual.cost:,} parameters, test loss {formula:.3f}")

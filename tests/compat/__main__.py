@@ -19,6 +19,8 @@ from typing import NamedTuple
 from tests.places import ROOT
 
 HERE = ROOT / "tests/compat"
+#: How a script says that its peer does not even start, for a reason of the peer's own.
+UNUSABLE = 77
 #: What is tested with the lowest versions.
 LOWEST = (
     *("tests/core", "tests/data", "tests/audit", "tests/command_line"),
@@ -96,6 +98,8 @@ def try_peer(peer: Peer, folder: Path) -> str:
         return f"cannot be installed here: {reason}"
     # -P, because a script has the name of its peer, and Python looks beside a script first.
     code = run(python, "-P", str(peer.script))
+    if code == UNUSABLE:
+        return "is installed but does not start here; the reason stands above"
     return f"failed with {code}" if code else "works"
 
 

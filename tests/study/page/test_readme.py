@@ -42,13 +42,11 @@ def test_the_track_record_is_that_of_the_file():
     assert shown == readme.write_track_record(record), "refresh it with `make track-record`"
 
 
-def test_a_measured_gain_is_told_first():
+def test_gains_are_told_with_their_interval():
     record = json.loads((ROOT / readme.TRACK_RECORD).read_text())
     gain = {"mean": 1.61, "low": 0.5, "high": 2.7}
-    told = readme.write_track_record(record | {"gain": gain}).splitlines()[1]
-    assert told == (
-        "The plan's test loss is 1.6 % lower than that of equal dimensions (0.5 to 2.7 %)."
-    )
+    told = readme.write_track_record(record | {"gain": gain})
+    assert "loss is 1.6 % lower than that of equal dimensions (0.5 to 2.7 %)." in told
 
 
 def test_the_verdict_in_a_line_counts_as_the_table():

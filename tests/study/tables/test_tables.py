@@ -157,13 +157,16 @@ def test_verdicts_against_truth():
         ["splitting", "yes", 1, 2],
         ["splitting", "no", 1, 2],
     ]
-    record = track_record(found, summarise_differences(losses, 3 / 7), losses)
+    record = track_record(found, losses)
     assert record["verdicts"] == {
         "beats_equal": {"yes": {"right": 1, "of": 2}},
         "splitting": {"yes": {"right": 1, "of": 2}, "no": {"right": 1, "of": 2}},
     }
-    assert record["per_mille_against_equal"]["equal, restarts"]["mean"] == -10.0
-    assert record["per_mille_against_equal"]["screened"]["mean"] == pytest.approx(-28.2, abs=0.1)
+    assert record["gain_of_restarts"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
+    by_table = np.array([0.5, 5.15])  # per cent: means of (2, −1) and of (0.3, 10)
+    assert record["gain"]["mean"] == pytest.approx(by_table.mean(), abs=0.01)
+    reach = 12.706 * by_table.std(ddof=1) / np.sqrt(2)  # Student's t with one degree of freedom
+    assert record["gain"]["high"] == pytest.approx(by_table.mean() + reach, abs=0.01)
     missed = judge_verdicts(made_up([0.98] * 4, verdicts=("no",) * 4), 0.005)
     assert missed["right"].tolist() == [0, 4]
 
@@ -211,7 +214,7 @@ def test_the_reports_track_record_is_one_that_the_study_makes():
     """A copy of what `snakemake tables` writes, and quoted as it stands."""
     record = json.loads((ROOT / "src/embedalloc/data" / TRACK_RECORD).read_text())
     losses = made_up([0.9] * 4)
-    made = track_record(judge_verdicts(losses, 0.005), summarise_differences(losses, 3 / 7), losses)
+    made = track_record(judge_verdicts(losses, 0.005), losses)
     assert set(record) == set(made)
     assert record["tables"] == sorted(PROTOCOL.tables)
     assert record["splits"] == PROTOCOL.splits

@@ -123,9 +123,7 @@ def judge_verdicts(losses: pd.DataFrame, no_difference: float) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def track_record(
-    verdicts: pd.DataFrame, differences: pd.DataFrame, losses: pd.DataFrame
-) -> dict[str, object]:
+def track_record(verdicts: pd.DataFrame, losses: pd.DataFrame) -> dict[str, object]:
     """Return what reports and README quote: gains, and how often "yes" was right, and where.
 
     "No" to the first question is not quoted: the plan then is equal dimensions, and right by
@@ -136,14 +134,28 @@ def track_record(
         if row["verdict"] == "yes" or (row["question"], row["verdict"]) == ("splitting", "no"):
             entry = {"right": int(row["right"]), "of": int(row["runs"])}
             found.setdefault(row["question"], {})[row["verdict"]] = entry
-    small = differences[differences["initialisation"] == DECIDING]
-    columns = ["mean", "error", "better", "worse", "cells", "trainings"]
-    gains = small.set_index("contestant")[columns].astype(float).round(1).to_dict("index")
     return {
         "tables": sorted(losses["table"].unique().tolist()),
         "splits": int(losses["split"].nunique()),
-        "per_mille_against_equal": {name: gains[name] for name in (JUDGED, RESTARTS)},
+        "gain": _measure_gain(losses, JUDGED),
+        "gain_of_restarts": _measure_gain(losses, RESTARTS),
         "verdicts": found,
+    }
+
+
+def _measure_gain(losses: pd.DataFrame, contestant: str) -> dict[str, float]:
+    """Return by how many per cent the loss is below equal dimensions', with its 95 % interval.
+
+    The interval is over tables.
+    """
+    paired = pair_with(BASE, losses[losses["initialisation"] == DECIDING])
+    own = paired[paired["contestant"] == contestant]
+    gains = -own.groupby("table")["difference"].mean().to_numpy() / 10
+    low, high = t_interval(gains)
+    return {
+        "mean": round(float(gains.mean()), 2),
+        "low": round(float(low), 2),
+        "high": round(float(high), 2),
     }
 
 
