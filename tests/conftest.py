@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 
 
+#: Programs that `make compat` runs in environments of their own.
+collect_ignore_glob = ["compat/peers/*"]
+
+
 @dataclass(frozen=True)
 class FinishedRun:
     """A copy of the project with all its results, and the digests of what it computed."""

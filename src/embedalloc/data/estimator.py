@@ -156,8 +156,8 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> plan = EmbeddingAllocator(budget=500, random_state=0).fit(X, y)
     >>> plan.dimensions_["shop"]
     0
-    >>> plan.get_feature_names_out()
-    array(['town', 'town__effect'], dtype=object)
+    >>> plan.tables_
+    {'town': {'rows': 31, 'dimension': 2}}
     """
 
     def __init__(

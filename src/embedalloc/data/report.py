@@ -286,6 +286,8 @@ def _explain(name: str, decision: Decision, limits: Limits) -> str:
         return "at your maximum"
     if plan.dimension <= max(limits.minimum[name], limits.multiple_of):
         return "at the minimum"
+    if decision.plan.label.endswith(", small"):
+        return "more did not help"
     if decision.candidates:
         return "what the budget pays"
     return "by the rule"

@@ -77,12 +77,12 @@ def write_track_record(record: Mapping[str, Any]) -> str:
     low, high = (round(100 * share) for share in wilson(right, runs))
     gain, restarts = record["gain"], record["gain_of_restarts"]
     sentences = [
-        f"On {len(record['tables'])} tables, {record['splits']} random splits each, the plan's test "
-        f"loss is {gain['mean']:.1f} % lower than that of equal dimensions "
+        f"On {len(record['tables'])} tables, {record['splits']} random splits each, the plan's "
+        f"test loss is {gain['mean']:.1f} % lower than that of equal dimensions "
         f"({gain['low']:.1f} to {gain['high']:.1f} %).",
         f"The best of as many trainings of equal dimensions is {restarts['mean']:.1f} % lower.",
-        f"The report said “yes, it beats equal dimensions” {runs} times and was right {right} times, "
-        f"by the 95 % interval in {low} to {high} % of such cases.",
+        f"The report said “yes, it beats equal dimensions” {runs} times and was right {right} "
+        f"times, by the 95 % interval in {low} to {high} % of such cases.",
         "The rule was developed on these tables, so unseen ones may do worse.",
     ]
     return "\n".join([RECORD_BEGIN, *sentences, RECORD_END])
