@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-
 #: Programs that `make compat` runs in environments of their own.
 collect_ignore_glob = ["compat/peers/*"]
 

@@ -9,6 +9,7 @@ EXTRAS: Mapping[str, str] = {
     "pyarrow": "data",
     "sklearn": "data",
     "threadpoolctl": "data",
+    "yaml": "data",
     "torch": "torch",
     "matplotlib": "plot",
     "openpyxl": "excel",

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
+#: Extras whose packages the study runs with.
+EXTRAS = ("data", "plot", "study", "torch")
+
 
 @cache
 def find_versions() -> dict[str, str]:
@@ -19,7 +22,10 @@ def find_versions() -> dict[str, str]:
         wanted = ["embedalloc", *(requires("embedalloc") or [])]
     except PackageNotFoundError:
         return found
-    for line in (line for line in wanted if "extra ==" not in line):
+    for line in wanted:
+        extra = re.search(r"""extra == ['"](.+?)['"]""", line)
+        if extra and extra[1] not in EXTRAS:
+            continue
         name = re.split(r"[^A-Za-z0-9._-]", line, maxsplit=1)[0]
         try:
             found[name] = version(name)
