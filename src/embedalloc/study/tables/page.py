@@ -6,6 +6,12 @@ from embedalloc.study.tables.protocol import Protocol
 from embedalloc.study.tables.summary import tabulate, tabulate_decoys
 from embedalloc.study.workflow.document import Part
 
+#: What was asked, in words.
+QUESTIONS = {
+    "beats_equal": "does the plan beat equal dimensions?",
+    "splitting": "does splitting dimensions matter?",
+}
+
 
 def describe_tables(
     protocol: Protocol, differences: pd.DataFrame, verdicts: pd.DataFrame, decoys: pd.DataFrame
@@ -39,14 +45,14 @@ def describe_tables(
             ],
         ),
         Part(
-            "Does the plan beat equal dimensions? Answers and truth",
-            head=["answer", "right", "runs"],
+            "Answers and truth",
+            head=["question", "answer", "right", "runs"],
             rows=[
-                [row["verdict"], "–" if row["verdict"] == "cannot tell" else str(row["right"]),
-                 str(row["runs"])]
+                [QUESTIONS[row["question"]], row["verdict"],
+                 "–" if row["verdict"] == "cannot tell" else str(row["right"]), str(row["runs"])]
                 for row in verdicts.to_dict("records")
             ],
-            align=["---", "---:", "---:"],
+            align=["---", "---", "---:", "---:"],
             notes=[
                 "Truth is the judge's test loss with small initialisation; for “no”, a gain of at "
                 f"most {100 * protocol.no_difference:g} % is none.",

@@ -136,7 +136,7 @@ def track_record(verdicts: pd.DataFrame, losses: pd.DataFrame) -> dict[str, obje
             found.setdefault(row["question"], {})[row["verdict"]] = entry
     return {
         "tables": sorted(losses["table"].unique().tolist()),
-        "splits": int(losses["split"].nunique()),
+        "splits": int(losses.groupby("table")["split"].nunique().min()),
         "gain": _measure_gain(losses, JUDGED),
         "gain_of_restarts": _measure_gain(losses, RESTARTS),
         "verdicts": found,
