@@ -85,7 +85,7 @@ def write_track_record(record: Mapping[str, Any]) -> str:
         f"times, by the 95 % interval in {low} to {high} % of such cases.",
         "The rule was developed on these tables, so unseen ones may do worse.",
     ]
-    return "\n".join([RECORD_BEGIN, *sentences, RECORD_END])
+    return "\n".join([RECORD_BEGIN, *sentences, RECORD_END]).replace("(-", "(−")
 
 
 def write_block(claims: pd.DataFrame, root: Path) -> str:
