@@ -14,8 +14,6 @@ import importlib
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from embedalloc.extras import needed_for
-
 if TYPE_CHECKING:
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
     from embedalloc.data.user_file import read_rows as read_rows
@@ -65,5 +63,7 @@ except PackageNotFoundError:  # a source tree that was never installed
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'embedalloc' has no attribute {name!r}")
+    from embedalloc.extras import needed_for  # here, so that the package alone loads nothing
+
     with needed_for(name):
         return getattr(importlib.import_module(f"embedalloc.{_HOMES[name]}"), name)
