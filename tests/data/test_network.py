@@ -7,8 +7,9 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from embedalloc.data.gradients import PIECE, Adam
+from embedalloc.data.gradients import PIECE, Adam, draw_kept
 from embedalloc.data.network import (
+    HIDDEN,
     LEARNING_RATE,
     PATIENCE,
     batch_size,
@@ -16,7 +17,8 @@ from embedalloc.data.network import (
     row_losses,
     train_tabular,
 )
-from embedalloc.data.table import LARGEST_INPUT, find_task, learn_encoding
+from embedalloc.data.scaling import LARGEST_INPUT
+from embedalloc.data.table import find_task, learn_encoding
 from tests.oracles.plain_tables import PlainNetwork, plain_losses, train_plain
 from tests.oracles.simulated_tables import make_table
 
@@ -61,11 +63,12 @@ def test_gradients_are_those_of_autograd(kind):
     network = make_network(in_double_precision(start))
     places = network.place_levels([training.codes[name] for name in start.tables])
     for rows in (slice(0, 64), slice(64, 67), slice(67, 131)):  # room is kept by size
+        kept = draw_kept(HIDDEN, rows.stop - rows.start, 0.5, np.random.default_rng(rows.start))
         found = network.gradient(
-            places[:, rows], training.numbers[rows].T, training.target[rows], kind
+            places[:, rows], training.numbers[rows].T, training.target[rows], kind, None, kept
         ).copy()
         plain.zero_grad()
-        plain.losses(training.take(rows)).mean().backward()
+        plain.losses(training.take(rows), kept).mean().backward()
         expected = [each.weight.grad.flatten() for each in plain.tables]
         for layer in plain.linear:
             expected += [layer.weight.grad.T.flatten(), layer.bias.grad]
@@ -192,6 +195,14 @@ def test_the_best_epoch_is_kept(monkeypatch):
     assert model.validation_loss == pytest.approx(min(model.history))
 
 
-@pytest.mark.parametrize(("rows", "batch"), [(10, 64), (5000, 64), (51_300, 1024), (10**7, 4096)])
+def test_dropout_drops_its_share_and_keeps_the_mean():
+    first, second = draw_kept((40, 30), 5000, 0.1, np.random.default_rng(0))
+    assert (first.shape, second.shape) == ((40, 5000), (30, 5000))
+    np.testing.assert_allclose(np.unique(first), [0, 1 / 0.9], rtol=1e-6)
+    assert (first == 0).mean() == pytest.approx(0.1, abs=0.003)
+    assert first.mean() == pytest.approx(1.0, abs=0.003)
+
+
+@pytest.mark.parametrize(("rows", "batch"), [(10, 64), (5000, 64), (41_000, 1024), (10**7, 4096)])
 def test_batches_grow_with_the_rows(rows, batch):
     assert batch_size(rows) == batch

@@ -9,12 +9,10 @@ from embedalloc.data.case import make_case, set_limits
 from embedalloc.data.decision import Decision
 from embedalloc.data.effects import CrossedEffects, FieldEffect
 from embedalloc.data.plan import FieldPlan, Plan
-from embedalloc.data.planned import Candidate, compare, train_plan
+from embedalloc.data.planned import CLEAR_ERRORS, Candidate, compare, train_plan
 from embedalloc.data.references import measure_references
 from embedalloc.data.screened import (
     CONTENTION,
-    ERRORS,
-    SMALL,
     TOLERANCE,
     TURNS,
     choose,
@@ -56,22 +54,22 @@ def test_wishes_follow_the_recipe():
             "weak": effect(1.8, 50.0),
             "none": effect(0.9, np.inf),
             "small": effect(0.1, np.inf),
+            "few": effect(9.0, 4.0, (3, 2000)),
         },
         np.zeros(1),
         np.zeros((0, 1)),
     )
-    levels = {"strong": 41, "rare": 41, "weak": 41, "none": 41, "small": 9}
-    pruned, effects, *small = list_wishes(effects, levels)
+    levels = {"strong": 41, "rare": 41, "weak": 41, "none": 41, "small": 9, "few": 4}
+    pruned, effects = list_wishes(effects, levels)
     assert pruned.without == effects.without == {"weak", "none"}
     assert pruned.minimum_counts["strong"] == 3
     assert pruned.minimum_counts["rare"] == pytest.approx(30)
     assert "small" not in pruned.minimum_counts
-    assert effects.effects == ["strong", "rare", "weak"]  # p < 0.01, the strongest first
-    assert effects.minimum_counts["strong"] == 30  # beside an effect
+    assert effects.effects == ["few", "strong", "rare", "weak"]  # p < 0.01, the strongest first
+    assert effects.minimum_counts["strong"] == 10  # beside an effect
     assert effects.minimum_counts["rare"] == pytest.approx(100)
     assert effects.minimum_counts["none"] == pruned.minimum_counts["none"] == np.inf
-    for wish, same in zip(small, (pruned, effects), strict=True):
-        assert wish == replace(same, label=f"{same.label}, small", largest=SMALL)
+    assert "few" not in effects.minimum_counts  # a small field keeps all its levels
 
 
 def test_equal_dimensions_are_always_among_the_plans():
@@ -81,9 +79,6 @@ def test_equal_dimensions_are_always_among_the_plans():
         assert plans[0].label == "equal"
         assert plans[0].dimensions == dict(case.allocate("equal", budget).dimensions)
         assert max(plan.cost for plan in plans) <= budget
-        for plan in plans:
-            if "small" in plan.label:
-                assert max(plan.dimensions.values()) <= SMALL
     assert "equal" not in [plan.label for plan in list_plans(case, 50)]
 
 
@@ -117,7 +112,7 @@ def candidate(label, *losses, dimension=3):
     [
         (1.0, 1.0, "equal"),  # not better
         (1.02, 1.03, "equal"),
-        (0.995, 0.995, "equal"),  # as much as initial weights explain
+        (0.997, 0.997, "equal"),  # as much as initial weights explain
         (0.98, 0.98 * (1 + 0.9 * TOLERANCE), "effects"),  # smaller, though not the lowest
         (0.97, 0.98, "pruned"),
         (0.99, 0.98, "effects"),
@@ -143,7 +138,7 @@ def wavy(label, loss, spread, *, dimension=3):
 def test_a_plan_must_beat_equal_dimensions_by_more_than_chance():
     equal = candidate("equal", 1.0, 1.0)
     error = compare(equal, wavy("pruned", 1.0, 0.3)).error
-    for errors, chosen in ((0.9 * ERRORS, "equal"), (1.1 * ERRORS, "pruned")):
+    for errors, chosen in ((0.9 * CLEAR_ERRORS, "equal"), (1.1 * CLEAR_ERRORS, "pruned")):
         assert choose([equal, wavy("pruned", 1 - errors * error, 0.3)]).label == chosen
 
 
@@ -251,7 +246,7 @@ def test_the_gain_and_its_interval():
         Candidate(candidate("x").plan, tuple(each)) for each in rng.exponential(size=(2, 3, 50))
     )
     lead = compare(before, after)
-    expected = lead.mean + 1.64 * lead.error * np.array([0, -1, 1])
+    expected = lead.mean + CLEAR_ERRORS * lead.error * np.array([0, -1, 1])
     np.testing.assert_allclose(measure_gain(before, after), expected / before.loss)
 
 
@@ -272,10 +267,6 @@ def test_the_first_answer():
     text = answer_beats_equal(decide([equal, candidate("pruned", 0.99, 0.99), far], "effects"))
     assert "dropping and pooling −1.0 %, effects as inputs −4.0 %" in text.reason
     assert "changes the validation loss by −5.0 %" in text.reason
-    small = [replace(far, plan=replace(far.plan, label="effects, small")), far, equal]
-    small.append(candidate("pruned, small", 0.97, 0.97))
-    text = answer_beats_equal(decide(small, "effects, small"))
-    assert "dropping and pooling −3.0 %, effects as inputs −2.1 %" in text.reason
 
 
 def test_equal_dimensions_that_did_as_well_are_named():

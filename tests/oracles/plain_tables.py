@@ -1,12 +1,18 @@
 """The network for tables as one writes it in torch: the second witness of `data.network`."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from embedalloc.data.network import TabularModel
+from embedalloc.data.gradients import draw_kept
+from embedalloc.data.network import DROPOUT, HIDDEN, TabularModel
 from embedalloc.data.table import FieldData, TaskKind
+from embedalloc.streams import stream
 
 
 class PlainNetwork(nn.Module):
@@ -28,16 +34,19 @@ class PlainNetwork(nn.Module):
                 layer.weight.copy_(torch.tensor(weights.T))
                 layer.bias.copy_(torch.tensor(bias))
 
-    def losses(self, data: FieldData) -> Tensor:
-        """Return the loss of every row."""
+    def losses(self, data: FieldData, kept: Sequence[NDArray[Any]] | None = None) -> Tensor:
+        """Return the loss of every row; with dropout, units are multiplied by what is kept."""
         precision = self.linear[0].weight.dtype
         parts = [
             table(torch.tensor(data.codes[name]))
             for name, table in zip(self.names, self.tables, strict=True)
         ]
         reached = self.linear[0](torch.cat([*parts, torch.tensor(data.numbers).to(precision)], 1))
-        for layer in self.linear[1:]:
-            reached = layer(torch.relu(reached))
+        for depth, layer in enumerate(self.linear[1:]):
+            units = torch.relu(reached)
+            if kept is not None:
+                units = units * torch.tensor(kept[depth].T)
+            reached = layer(units)
         target = torch.tensor(data.target)
         return plain_losses(
             reached, target if self.kind == "multiclass" else target.to(precision), self.kind
@@ -71,9 +80,12 @@ def train_plain(
     history = []
     for epoch in range(1, epochs + 1):
         order = training.shuffle(seed, label, "order", epoch)
+        chances = stream(seed, label, "dropout", epoch)
         for begin in range(0, len(order), batch):
             adam.zero_grad()
-            network.losses(training.take(order[begin : begin + batch])).mean().backward()
+            rows = order[begin : begin + batch]
+            kept = draw_kept(HIDDEN, len(rows), DROPOUT, chances)
+            network.losses(training.take(rows), kept).mean().backward()
             adam.step()
         with torch.no_grad():
             for name, table in zip(network.names, network.tables, strict=True):

@@ -44,18 +44,12 @@ class Limits:
     droppable: frozenset[str]
     poolable: frozenset[str] = frozenset()
 
-    def for_rows(
-        self, rows: Mapping[str, int], without: Set[str], largest: int | None = None
-    ) -> Constraints:
-        """Return the words of `build_problem` for tables of so many rows, some left out.
-
-        No dimension is above `largest`, unless the smallest that is permitted is.
-        """
-        useful = {name: min(count - 1, largest or count) for name, count in rows.items()}
+    def for_rows(self, rows: Mapping[str, int], without: Set[str]) -> Constraints:
+        """Return the words of `build_problem` for tables of so many rows, some left out."""
         return {
             "minimum": self.minimum,
             "maximum": {
-                name: min(most, max(useful[name], self.smallest(name)))
+                name: min(most, max(rows[name] - 1, self.smallest(name)))
                 for name, most in self.maximum.items()
             },
             "fixed": {**self.fixed, **dict.fromkeys(without, 0)},

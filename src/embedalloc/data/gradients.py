@@ -75,6 +75,7 @@ class TableNetwork:
         target: NDArray[Any],
         kind: TaskKind,
         weights: Reals | None = None,
+        kept: Sequence[Reals] | None = None,
     ) -> Reals:
         """Return the gradient of the rows' mean loss, in a vector that the next call overwrites.
 
@@ -88,6 +89,9 @@ class TableNetwork:
             What is predicted, and what it is.
         weights
             What each row's loss is multiplied by; None for 1.
+        kept
+            What hidden units are multiplied by, a matrix per hidden layer: see `draw_kept`. None
+            for 1.
         """
         units = self._prepare(len(target))
         inputs, embedded = units[0], len(self._fields)
@@ -100,6 +104,8 @@ class TableNetwork:
             np.matmul(layer.T, units[depth - 1], out=reached)
             if depth < len(self.layers):
                 np.maximum(reached, 0, out=reached)
+                if kept is not None:
+                    reached *= kept[depth - 1]
         slope = units[-1]
         _turn_into_slopes(slope, target, kind)
         if weights is not None:
@@ -109,6 +115,8 @@ class TableNetwork:
             np.matmul(below, slope.T, out=self._layer_slopes[depth])
             slope = layer[:-1] @ slope
             slope *= below[:-1] > 0
+            if kept is not None:
+                slope *= kept[depth - 1]
         np.matmul(inputs, slope.T, out=self._layer_slopes[0])
         self._table_slopes.fill(0)
         np.add.at(
@@ -123,6 +131,16 @@ class TableNetwork:
             outputs = np.empty((self.layers[-1].shape[1], rows), self.values.dtype)
             self._room[rows] = [*units, outputs]
         return self._room[rows]
+
+
+def draw_kept(
+    widths: Sequence[int], rows: int, dropout: float, numbers: np.random.Generator
+) -> list[Reals]:
+    """Return the factors of hidden units in a training with dropout: 0, or what makes up for it."""
+    factor = np.float32(1 / (1 - dropout))
+    return [
+        factor * (numbers.random((width, rows), dtype=np.float32) >= dropout) for width in widths
+    ]
 
 
 def _turn_into_slopes(outputs: Reals, target: NDArray[Any], kind: TaskKind) -> None:

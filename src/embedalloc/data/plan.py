@@ -177,16 +177,12 @@ class Wish:
         Rows that a level needs for a row of its own, by field; 1 if not named.
     effects
         Fields whose effect shall be an input, the most wanted first.
-    largest
-        No table shall have a larger dimension, as far as the user's limits permit; None for as
-        much as the budget pays.
     """
 
     label: str
     without: frozenset[str] = frozenset()
     minimum_counts: Mapping[str, float] | None = None
     effects: Sequence[str] = ()
-    largest: int | None = None
 
 
 def make_plan(
@@ -279,7 +275,7 @@ def _fit_tables(
             }
             empty = {name for name in limits.droppable if rows[name] == 1}
             try:
-                constraints = limits.for_rows(rows, dropped | empty, wish.largest)
+                constraints = limits.for_rows(rows, dropped | empty)
                 return allocate(rows, budget, rule="equal", **constraints)
             except BudgetError:
                 continue

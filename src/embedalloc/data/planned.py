@@ -14,6 +14,8 @@ from embedalloc.data.table import FieldData
 
 #: Initial weights change a loss by about this share of it.
 START_NOISE = 0.005
+#: A difference is clear, and outside its 80 % interval, beyond so many standard errors.
+CLEAR_ERRORS = 1.28
 
 
 @dataclass(frozen=True)

@@ -286,8 +286,6 @@ def _explain(name: str, decision: Decision, limits: Limits) -> str:
         return "at your maximum"
     if plan.dimension <= max(limits.minimum[name], limits.multiple_of):
         return "at the minimum"
-    if decision.plan.label.endswith(", small"):
-        return "more did not help"
     if decision.candidates:
         return "what the budget pays"
     return "by the rule"
@@ -322,8 +320,6 @@ def describe_plan(plan: Plan) -> str:
     ):
         if names:
             words.append(f"{what} {_list_fields(names)}")
-    if plan.label.endswith(", small"):
-        words.append(f"at most {max(plan.dimensions.values())} dimensions")
     return "; ".join(words) or plan.label
 
 

@@ -12,15 +12,12 @@ from typing import Literal
 import numpy as np
 
 from embedalloc.data.decision import Decision
-from embedalloc.data.planned import Candidate, compare
+from embedalloc.data.planned import CLEAR_ERRORS, Candidate, compare
 
 Verdict = Literal["yes", "no", "cannot tell"]
 
 #: A gain below this share of the loss is none that matters.
 SMALL_GAIN = 0.01
-#: Half the width of an interval, in standard errors: 90 %. A plan that replaces equal dimensions
-#: has an interval above zero.
-STANDARD_ERRORS = 1.64
 #: A model without embeddings is better if it leads by so many standard errors.
 CLEAR_LEAD = 2.0
 #: How often verdicts were right on real tables, as `snakemake tables` counted.
@@ -42,7 +39,7 @@ class Answer:
     verdict
         Yes, no, or cannot tell.
     gain, low, high
-        Reduction of the validation loss as a share of it, and its 90 % interval over rows and
+        Reduction of the validation loss as a share of it, and its 80 % interval over rows and
         initial weights; None if it was not measured.
     reason
         One sentence, without its full stop.
@@ -59,7 +56,7 @@ def measure_gain(before: Candidate, after: Candidate) -> tuple[float, float, flo
     """Return the gain of one candidate over another with its interval, as shares of the loss."""
     gain, error = compare(before, after)
     loss = before.loss or 1.0
-    reach = STANDARD_ERRORS * error
+    reach = CLEAR_ERRORS * error
     return gain / loss, (gain - reach) / loss, (gain + reach) / loss
 
 
@@ -102,17 +99,16 @@ def _explain_equal(decision: Decision, equal: Candidate) -> str:
 
 def _list_parts(decision: Decision) -> str:
     """Say how each step from equal dimensions to the plan changed the loss."""
-    kind, small, size = decision.winner.label.partition(", small")
     words = []
     before = decision.find("equal")
     for label, what in _ADDED.items():
-        step = decision.find(label + small + size) or decision.find(label)
+        step = decision.find(label)
         if before is None or step is None:
             continue
         change = compare(step, before).mean / before.loss
         words.append(f"{what} {_percent(change)}")
         before = step
-        if label == kind:
+        if label == decision.winner.label:
             break
     return ", ".join(words)
 
