@@ -66,7 +66,7 @@ def test_wishes_follow_the_recipe():
     assert pruned.minimum_counts["rare"] == pytest.approx(30)
     assert "small" not in pruned.minimum_counts
     assert effects.effects == ["few", "strong", "rare", "weak"]  # p < 0.01, the strongest first
-    assert effects.minimum_counts["strong"] == 10  # beside an effect
+    assert effects.minimum_counts["strong"] == 20  # beside an effect
     assert effects.minimum_counts["rare"] == pytest.approx(100)
     assert effects.minimum_counts["none"] == pruned.minimum_counts["none"] == np.inf
     assert "few" not in effects.minimum_counts  # a small field keeps all its levels

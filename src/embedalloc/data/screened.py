@@ -9,7 +9,7 @@ dimensions only has to learn what is not additive. So these plans are tried:
    equal dimensions on the rest;
 3. effects: the same with inputs beside the tables, the shrunken effects of all fields whose
    levels differ by an F test. A field of ten levels and more with both gives a row to levels of
-   λ_j rows and ten at least: a network that learns a rare level by heart can tell from its
+   λ_j rows and twenty at least: a network that learns a rare level by heart can tell from its
    cross-fitted effect what the row's own target was.
 
 Each is trained twice, with other validation rows and initial weights every time, and only once
@@ -17,7 +17,7 @@ if it is clearly behind. A plan may replace equal dimensions if its loss is lowe
 chance explains (see `CLEAR_ERRORS`). Of those that may, and are near the lowest loss (see
 `TOLERANCE`), the one with the fewest parameters wins.
 
-Tried on eleven tables and left out because they did not gain: the same plans with at most one or
+Tried on twenty tables and left out because they did not gain: the same plans with at most one or
 two dimensions, effects without any table, effects of large fields only, a third training.
 
 Beside them the winner is trained with the dimensions of Theorem 3 at the same cost instead of
@@ -47,7 +47,7 @@ LARGEST_P_VALUE = 0.01
 #: A level needs so many times λ_j rows, and so many at least, for a row of its own, ...
 ROW_NEEDS = (0.3, 3)
 #: ... and so many beside an effect.
-ROW_NEEDS_BESIDE_EFFECT = (1.0, 10)
+ROW_NEEDS_BESIDE_EFFECT = (1.0, 20)
 #: How often a plan is trained at most.
 TURNS = 2
 #: A plan is trained no more once it is behind the best by more than this share of the loss and
