@@ -14,11 +14,12 @@ dimensions only has to learn what is not additive. So these plans are tried:
 
 Each is trained twice, with other validation rows and initial weights every time, and only once
 if it is clearly behind. A plan may replace equal dimensions if its loss is lower by more than
-chance explains (see `CLEAR_ERRORS`). Of those that may, and are near the lowest loss (see
-`TOLERANCE`), the one with the fewest parameters wins.
+chance explains (see `CLEAR_ERRORS`); where that is in doubt, there are up to four trainings. Of
+those that may, and are near the lowest loss (see `TOLERANCE`), the one with the fewest parameters
+wins.
 
 Tried on twenty tables and left out because they did not gain: the same plans with at most one or
-two dimensions, effects without any table, effects of large fields only, a third training.
+two dimensions, effects without any table, effects of large fields only.
 
 Beside them the winner is trained with the dimensions of Theorem 3 at the same cost instead of
 equal ones, a_j being the variance that the field explains. It tells whether splitting matters
@@ -48,8 +49,12 @@ LARGEST_P_VALUE = 0.01
 ROW_NEEDS = (0.3, 3)
 #: ... and so many beside an effect.
 ROW_NEEDS_BESIDE_EFFECT = (1.0, 20)
-#: How often a plan is trained at most.
+#: How often a plan is trained that is not clearly behind, ...
 TURNS = 2
+#: ... and at most, while it is in doubt whether a plan replaces equal dimensions, ...
+MOST_TURNS = 4
+#: ... which is so many standard errors around the lead that it needs.
+DOUBT = 1.0
 #: A plan is trained no more once it is behind the best by more than this share of the loss and
 #: two standard errors.
 CONTENTION = 0.01
@@ -135,12 +140,14 @@ def split_dimensions(case: DataCase, plan: Plan) -> Plan | None:
 def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Decision:
     """Train the plans in turns, choose, and try the choice with split dimensions."""
     tried = [Candidate(plan) for plan in list_plans(case, budget)]
-    for number in range(TURNS):
+    for number in range(MOST_TURNS):
+        if number >= TURNS and not in_doubt(tried):
+            break
         turn = case.turn(number)
         places = [k for k, each in enumerate(tried) if in_contention(each, tried)]
         for done, k in enumerate(places, start=1):
             tried[k] = tried[k].try_on(turn)
-            later = (TURNS - 1 - number) * len(places) + TURNS  # the split plan comes last
+            later = (MOST_TURNS - 1 - number) * len(places) + MOST_TURNS  # the split plan is last
             case.trained(len(places) - done + later)
     chosen = choose(tried)
     split = split_dimensions(case, chosen.plan)
@@ -169,6 +176,19 @@ def in_contention(candidate: Candidate, tried: Sequence[Candidate]) -> bool:
     return candidate in contenders and behind.mean <= max(
         CONTENTION * abs(best.loss), 2 * behind.error
     )
+
+
+def in_doubt(tried: Sequence[Candidate]) -> bool:
+    """Tell whether another training could change that a plan replaces equal dimensions, or not."""
+    contenders = _tried_most(tried)
+    equal = next((each for each in contenders if each.label == "equal"), None)
+    if equal is None:
+        return False
+    leads = [compare(equal, each) for each in contenders if each is not equal]
+    if not leads:
+        return False
+    lead, error = max(leads)
+    return abs(lead - CLEAR_ERRORS * error) < DOUBT * error
 
 
 def choose(tried: Sequence[Candidate]) -> Candidate:
