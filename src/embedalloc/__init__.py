@@ -15,7 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from embedalloc.data.counts_file import read_counts as read_counts
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
+    from embedalloc.data.streaming import count_levels as count_levels
     from embedalloc.data.user_file import read_rows as read_rows
     from embedalloc.exporters import from_json as from_json
     from embedalloc.exporters import to_fastai as to_fastai
@@ -35,7 +37,9 @@ if TYPE_CHECKING:
 #: The module where each name lives.
 _HOMES = {
     "Allocation": "result",
+    "count_levels": "data.streaming",
     "parse_budget": "memory",
+    "read_counts": "data.counts_file",
     "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",
     "from_json": "exporters",
