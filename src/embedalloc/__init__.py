@@ -5,9 +5,9 @@ What is not listed here is public in the module where it lives.
 
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
 `proportional` (its rivals), `optimum` with `choice_search`, `result`, `rules` (all by name) and
-`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `exporters` and
-`programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`, `streams` and `text` serve them and
-the other rooms.
+`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `frontier`,
+`model_frontier`, `exporters` and `programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`,
+`streams`, `text` and `weight_files` serve them and the other rooms.
 """
 
 import importlib
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from embedalloc.from_cardinalities import allocate as allocate
     from embedalloc.from_cardinalities import optimal_dimensions as optimal_dimensions
     from embedalloc.from_model import allocate_from_model as allocate_from_model
+    from embedalloc.frontier import Frontier as Frontier
     from embedalloc.memory import parse_budget as parse_budget
+    from embedalloc.model_frontier import frontier_from_model as frontier_from_model
+    from embedalloc.model_frontier import model_spectra as model_spectra
     from embedalloc.problem import BudgetError as BudgetError
     from embedalloc.result import Allocation as Allocation
 
@@ -42,6 +45,9 @@ _HOMES = {
     "read_counts": "data.counts_file",
     "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",
+    "Frontier": "frontier",
+    "frontier_from_model": "model_frontier",
+    "model_spectra": "model_frontier",
     "from_json": "exporters",
     "to_fastai": "exporters",
     "to_json": "exporters",
