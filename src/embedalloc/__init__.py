@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from embedalloc.data.counts_file import read_counts as read_counts
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
+    from embedalloc.data.frontier import measure_frontier as measure_frontier
     from embedalloc.data.streaming import count_levels as count_levels
     from embedalloc.data.user_file import read_rows as read_rows
     from embedalloc.exporters import from_json as from_json
@@ -46,6 +47,7 @@ _HOMES = {
     "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",
     "Frontier": "frontier",
+    "measure_frontier": "data.frontier",
     "frontier_from_model": "model_frontier",
     "model_spectra": "model_frontier",
     "from_json": "exporters",

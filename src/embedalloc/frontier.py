@@ -177,14 +177,15 @@ class Frontier:
             "intervals of Nadeau and Bengio, paired by split."
         ]
         for curve in self.losses:
-            area, budget = self.area(curve), self.smallest_equivalent(curve)
-            words = (
-                "one split cannot tell which budget is as good as the full one"
-                if budget is None
-                else f"{budget:,} parameters are as good as {self.budgets[-1]:,}, "
-                f"within {100 * self.margin:g} %"
-            )
-            lines.append(f"{curve}: {words}. Mean over log(budget): {area.mean:.5f}.")
+            area, budget, full = self.area(curve), self.smallest_equivalent(curve), self.budgets[-1]
+            if budget is None:
+                words = "one split cannot tell which budget is as good as the full one"
+            elif budget == full:
+                words = f"no smaller budget is as good as {full:,} for certain"
+            else:
+                words = f"{budget:,} parameters are as good as {full:,}"
+            within = "" if budget is None else f", within {100 * self.margin:g} %"
+            lines.append(f"{curve}: {words}{within}. Mean over log(budget): {area.mean:.5f}.")
         for curve in [each for each in self.losses if each != EQUAL]:
             area = self.area_against_equal(curve)
             interval = "" if math.isnan(area.low) else f" ({area.low:+.5f} to {area.high:+.5f})"
