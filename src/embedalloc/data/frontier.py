@@ -1,5 +1,6 @@
 """Held-out loss over budgets: the recommended plan beside equal dimensions, on the same splits."""
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ from embedalloc.data.contest import Contest, Judged, prepare_contest
 from embedalloc.data.parallel import run_all
 from embedalloc.data.table import DataError
 from embedalloc.frontier import EQUAL, MARGIN, Frontier
+
+#: A split and a budget.
+Cell = tuple[int, int]
 
 
 def measure_frontier(
@@ -58,18 +62,19 @@ def measure_frontier(
     share = real_number(margin, "margin")
     contest = prepare_contest(frame, target, categorical, splits=splits, **words)
     amounts = choose_budgets(contest, budgets, rule)
-    work = [(contest, split, budget, rule) for split in range(splits) for budget in amounts]
-    found: dict[tuple[int, int], Judged] = {}
-    for (_, split, budget, _), judged in zip(
-        work, run_all(judge_cell, work, jobs=jobs), strict=True
-    ):
-        found[split, budget] = judged
-        done(len(found), len(work))
-    losses = {
-        key: {name: m.loss for name, m in each.measured.items()} for key, each in found.items()
-    }
-    spent = {key: {name: p.cost for name, p in each.plans.items()} for key, each in found.items()}
-    ratio = found[splits - 1, amounts[-1]].test_ratio
+    begin = time.monotonic()
+    losses: dict[Cell, dict[str, float]] = {}
+    spent: dict[Cell, dict[str, float]] = {}
+    ratio = 0.0
+    for split in range(splits):
+        if losses and minutes is not None and time.monotonic() - begin > 60 * minutes:
+            break
+        work = [(contest, split, budget, rule) for budget in amounts]
+        for budget, judged in zip(amounts, run_all(judge_cell, work, jobs=jobs), strict=True):
+            losses[split, budget] = {name: each.loss for name, each in judged.measured.items()}
+            spent[split, budget] = {name: each.cost for name, each in judged.plans.items()}
+            ratio = judged.test_ratio
+            done(len(losses), splits * len(amounts))
     return draw_together(losses, spent, rule=rule, margin=share, test_ratio=ratio)
 
 
@@ -95,8 +100,8 @@ def judge_cell(contest: Contest, split: int, budget: int, rule: str) -> Judged:
 
 
 def draw_together(
-    losses: Mapping[tuple[int, int], Mapping[str, float]],
-    spent: Mapping[tuple[int, int], Mapping[str, float]],
+    losses: Mapping[Cell, Mapping[str, float]],
+    spent: Mapping[Cell, Mapping[str, float]],
     *,
     rule: str,
     margin: float,
@@ -105,7 +110,7 @@ def draw_together(
     """Return curves from losses and parameters by split and budget; what is not there is nan."""
     splits, budgets = (sorted({key[place] for key in losses}) for place in (0, 1))
 
-    def fill(values: Mapping[tuple[int, int], Mapping[str, float]], name: str) -> NDArray[Any]:
+    def fill(values: Mapping[Cell, Mapping[str, float]], name: str) -> NDArray[Any]:
         rows = [[values[split, b].get(name, np.nan) for b in budgets] for split in splits]
         return np.array(rows, dtype=np.float64)
 

@@ -44,7 +44,8 @@ def draw_frontier(found: Frontier, path: Path) -> None:
             axis.set_xscale("log", base=2)
             axis.set_xticks(found.budgets, [f"{each:,}" for each in found.budgets], rotation=45)
             axis.set_xlabel("parameters allowed")
-        axes[0].legend(frameon=False)
+        handles = axes[0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside upper center", ncols=2, frameon=False)
         figure.savefig(path, dpi=150)
 
 
