@@ -57,6 +57,11 @@ class Frontier:
         """Whether nothing was trained: the losses are then errors of truncated tables."""
         return self.test_ratio is None
 
+    def paid_budgets(self, curve: str) -> list[int]:
+        """Return the budgets that are large enough for a curve."""
+        columns = zip(self.budgets, self.losses[curve].T, strict=True)
+        return [budget for budget, values in columns if np.isfinite(values).all()]
+
     def band(self, curve: str, budget: int) -> Band:
         """Return the loss of a curve at a budget."""
         return self._band(self.losses[curve][:, self.budgets.index(budget)])
@@ -157,7 +162,7 @@ class Frontier:
         rows = []
         for place, budget in enumerate(self.budgets):
             for curve, values in self.losses.items():
-                if not np.isfinite(values[:, place]).all():
+                if budget not in self.paid_budgets(curve):
                     continue
                 own = [f"{budget:,}", curve, f"{self.parameters[curve][place]:,.0f}"]
                 own.append(f"{values[:, place].mean():.5f}")
@@ -168,7 +173,12 @@ class Frontier:
 
     @property
     def conclusions(self) -> str:
-        """What the curves say, in sentences."""
+        """What the curves say, for a terminal."""
+        return "\n".join(map(paragraph, self.sentences))
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the curves say."""
         lines = [
             "Surrogate: what tables lose that are cut to the dimensions, as a share of all that "
             "they hold. Nothing was trained, and a loss on data may look different."
@@ -190,7 +200,7 @@ class Frontier:
             area = self.area_against_equal(curve)
             interval = "" if math.isnan(area.low) else f" ({area.low:+.5f} to {area.high:+.5f})"
             lines.append(f"Area between {curve} and equal dimensions: {area.mean:+.5f}{interval}.")
-        return "\n".join(map(paragraph, lines))
+        return lines
 
 
 def _write_share(band: Band) -> list[str]:

@@ -12,11 +12,26 @@ from embedalloc.checks import real_number, whole_number
 from embedalloc.from_cardinalities import allocate
 from embedalloc.frontier import EQUAL, MARGIN, Frontier
 from embedalloc.model_sources import find_tables
-from embedalloc.spectra import information_abundance, spectral_tails
+from embedalloc.spectra import spectral_tails
 from embedalloc.text import cut_name, text_table
 
 #: Budgets are the full one divided by 2, 4, …, so often at most.
 MOST_HALVINGS = 8
+
+
+def information_abundance(spectrum: ArrayLike) -> float:
+    """Return the sum of the singular values over the largest one (Guo et al., 2024).
+
+    It lies between 1 and the number of columns. A table that has collapsed, in which a few
+    directions carry nearly all, has a small one however many columns it has.
+
+    Examples
+    --------
+    >>> information_abundance([4.0, 3.0, 1.0])
+    2.0
+    """
+    values = np.asarray(spectrum, dtype=np.float64)
+    return float(values.sum() / values[0]) if values[0] > 0 else 0.0
 
 
 @dataclass(frozen=True)

@@ -86,21 +86,6 @@ def singular_values_by_rows(blocks: Iterable[ArrayLike]) -> Floats:
     return np.asarray(np.sqrt(np.maximum(squares, 0.0)), dtype=np.float64)
 
 
-def information_abundance(spectrum: ArrayLike) -> float:
-    """Return the sum of the singular values over the largest one (Guo et al., 2024).
-
-    It lies between 1 and the number of columns. A table that has collapsed, in which a few
-    directions carry nearly all, has a small one however many columns it has.
-
-    Examples
-    --------
-    >>> information_abundance([4.0, 3.0, 1.0])
-    2.0
-    """
-    values = np.asarray(spectrum, dtype=np.float64)
-    return float(values.sum() / values[0]) if values[0] > 0 else 0.0
-
-
 def spectral_tails(spectrum: ArrayLike) -> Floats:
     """Return the Frobenius tails for every dimension at once, equation (1).
 

@@ -11,7 +11,7 @@ import pytest
 from embedalloc import allocate_from_model, frontier_from_model, model_spectra
 from embedalloc.frontier import Frontier
 from embedalloc.intervals import t_interval
-from embedalloc.spectra import information_abundance
+from embedalloc.model_frontier import information_abundance
 
 
 def tables(seed=0):

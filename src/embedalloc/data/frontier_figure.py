@@ -52,11 +52,7 @@ def draw_frontier(found: Frontier, path: Path) -> None:
 def _draw_curve(axis: Axes, found: Frontier, curve: str, *, against_full: bool) -> None:
     """Draw means with their band; what a budget does not pay is left out."""
     color, mark = (_ORANGE, "s") if curve == EQUAL else (_BLUE, "o")
-    known = [
-        budget
-        for budget, values in zip(found.budgets, found.losses[curve].T, strict=True)
-        if np.isfinite(values).all()
-    ]
+    known = found.paid_budgets(curve)
     read = found.against_full if against_full else found.band
     scale = 100 if against_full else 1
     means, lows, highs = scale * np.array([read(curve, budget) for budget in known]).T
