@@ -1,6 +1,6 @@
 """Counting and planning a data set of Criteo's shape, beside pandas, each within so much memory.
 
-python -m tests.benchmarks.streaming FOLDER --rows 40000000 --memory-mb 2000
+python -m tests.benchmarks.streaming_rates FOLDER --rows 40000000 --memory-mb 2000
 
 Makes the files in the folder unless they are there (3 GB and some minutes for 40 million rows).
 Every contestant runs in a process of its own that may not hold more than the memory; ours first on
@@ -63,7 +63,7 @@ print("levels", *levels)
 """
 
 
-def run(program: str, files: list[Path], out: Path, limit: int) -> tuple[str, float, list[int]]:
+def run(program, files, out, limit):
     """Run one contestant; return how it went, its CPU seconds and the levels that it found."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     command = [sys.executable, "-c", FRAME.format(program=program), str(limit), str(out)]
@@ -81,7 +81,7 @@ def run(program: str, files: list[Path], out: Path, limit: int) -> tuple[str, fl
     return f"{ending} after {passed:.0f} s, {cpu:.0f} s of CPU", cpu, levels
 
 
-def main() -> None:
+def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=40_000_000)
