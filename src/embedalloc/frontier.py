@@ -191,7 +191,7 @@ class Frontier:
             if budget is None:
                 words = "one split cannot tell which budget is as good as the full one"
             elif budget == full:
-                words = f"no smaller budget is as good as {full:,} for certain"
+                words = f"no smaller budget is shown to be as good as {full:,}"
             else:
                 words = f"{budget:,} parameters are as good as {full:,}"
             within = "" if budget is None else f", within {100 * self.margin:g} %"
