@@ -51,6 +51,11 @@ def test_the_sweep_finds_what_one_process_finds(project):
         assert f"| {name} | {comparison.losses[name].mean():.5f} |" in page
     assert (project / "figures/sweep.png").stat().st_size > 10_000
     assert planned(project, "sweep", project=project) == {}
+    place = project / "workflow/sweep.yaml"
+    before = yaml.safe_load(place.read_text())
+    place.write_text(yaml.safe_dump(before | {"splits": 3}))  # computes the new split only
+    assert planned(project, "sweep", project=project)["judge_sweep"] == 2
+    place.write_text(yaml.safe_dump(before))
 
 
 def test_a_mistake_in_the_sweep_is_one_line(project, tmp_path):

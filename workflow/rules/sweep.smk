@@ -26,7 +26,6 @@ rule sweep:
 rule judge_sweep:
     """Judge every rule on one split of the table at one budget."""
     input:
-        sweep=in_project("workflow/sweep.yaml"),
         data=in_project(SWEEP.data),
     output:
         losses="results/sweep/{split}_{dimensions}.parquet",
@@ -41,6 +40,7 @@ rule judge_sweep:
         "../../environment.yml"
     params:
         code=code_of("judge_sweep"),
+        cell=SWEEP.plain_cell(),
     script:
         "../../scripts/judge_sweep.py"
 

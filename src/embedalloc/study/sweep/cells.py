@@ -16,7 +16,7 @@ from embedalloc.data.user_file import read_user_file
 from embedalloc.frontier import EQUAL, Frontier
 from embedalloc.input_file import read_content
 from embedalloc.study.settings.errors import ConfigError
-from embedalloc.study.sweep.protocol import Sweep
+from embedalloc.study.sweep.protocol import Cell, Sweep
 from embedalloc.study.workflow.document import Part
 from embedalloc.study.workflow.tables import Column, Contract
 
@@ -39,29 +39,27 @@ LOSSES = Contract(
 )
 
 
-def run_cell(place: Path, sweep: Sweep, split: int, dimensions: float) -> pd.DataFrame:
+def run_cell(place: Path, cell: Cell, split: int, dimensions: float) -> pd.DataFrame:
     """Return the losses of every rule, control and yardstick on one split at one budget.
 
     Equal dimensions and their restarts are left out where the budget pays less than one each.
     """
     try:
-        found = read_user_file(
-            read_content(place), place.name, target=sweep.target, task=sweep.task
-        )
+        found = read_user_file(read_content(place), place.name, target=cell.target, task=cell.task)
         contest = prepare_contest(
             found.frame,
             found.target,
             found.roles.tables,
-            splits=sweep.splits,
-            seed=sweep.seed,
-            task=sweep.task,
-            epochs=sweep.epochs,
-            max_rows=sweep.max_rows,
+            splits=split + 1,  # each split is drawn by itself
+            seed=cell.seed,
+            task=cell.task,
+            epochs=cell.epochs,
+            max_rows=cell.max_rows,
         )
     except DataError as error:
         raise ConfigError(f"{place}: {error}") from None
     budget = max(1, int(dimensions * sum(contest.cardinalities.values())))
-    names = [n for n in dict.fromkeys([EQUAL, *sweep.rules]) if contest.can_pay(n, budget)]
+    names = [n for n in dict.fromkeys([EQUAL, *cell.rules]) if contest.can_pay(n, budget)]
     if not names:
         contest.check_budget(budget)  # says what is too small
     judged = contest.judge(split, budget, names, controls=EQUAL in names)

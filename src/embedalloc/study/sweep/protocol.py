@@ -1,7 +1,7 @@
 """What a sweep tries."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, ValidationError
@@ -9,21 +9,30 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, V
 from embedalloc.study.settings.errors import ConfigError
 
 
-class Sweep(BaseModel):
-    """Everything that decides what is measured; see `workflow/sweep.yaml`."""
+class Cell(BaseModel):
+    """What every job must know, whatever the number of splits and budgets."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    data: str
     target: str
     task: Literal["auto", "classification", "regression"]
     rules: Annotated[tuple[str, ...], Field(min_length=1)]
-    budgets: Annotated[tuple[PositiveFloat, ...], Field(min_length=2)]
-    splits: PositiveInt
     max_rows: PositiveInt
     epochs: PositiveInt
-    margin: Annotated[float, Field(ge=0, lt=1)]
     seed: Annotated[int, Field(ge=0)]
+
+
+class Sweep(Cell):
+    """Everything that decides what is measured; see `workflow/sweep.yaml`."""
+
+    data: str
+    budgets: Annotated[tuple[PositiveFloat, ...], Field(min_length=2)]
+    splits: PositiveInt
+    margin: Annotated[float, Field(ge=0, lt=1)]
+
+    def plain_cell(self) -> dict[str, Any]:
+        """Return what a job must know: further splits and budgets run nothing again."""
+        return self.model_dump(mode="json", include=set(Cell.model_fields))
 
 
 def read_sweep(path: str | Path) -> Sweep:
