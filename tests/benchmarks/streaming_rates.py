@@ -59,6 +59,7 @@ limit, out, files = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3].split(",")
 names = sys.argv[4].split(",")
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 {program}
+print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "MB")
 print("levels", *levels)
 """
 
@@ -95,7 +96,7 @@ def main():
     first = "ours, counts and sample"
     costs = {}
     for name in words.only:
-        shares = (len(files) // 4, len(files) // 2, len(files)) if name == first else (len(files),)
+        shares = (len(files) // 4, len(files)) if name == first else (len(files),)
         for many in shares:
             told, cpu, levels = run(PROGRAMS[name], files[:many], out, limit)
             print(f"{name}, {many} of {len(files)} files, {words.memory_mb} MB: {told}", flush=True)

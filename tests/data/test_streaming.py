@@ -132,8 +132,7 @@ def test_the_sample_holds_the_drawn_rows_with_all_their_columns(folder, monkeypa
     assert found.sample.to_pandas().equals(expected.take(pa.array(rows)).to_pandas())
 
 
-def test_rows_are_drawn_once_and_with_equal_chances(monkeypatch):
-    monkeypatch.setattr("embedalloc.data.streaming.BLOCK", 7)
+def test_rows_are_drawn_once_and_with_equal_chances():
     count = np.zeros(40, dtype=int)
     for seed in range(3000):
         rows = draw_rows(40, 11, seed)
@@ -235,6 +234,24 @@ def test_files_that_do_not_fit_together_are_refused_before_work_starts(tmp_path)
     pd.DataFrame({"a": pd.Series([], dtype=str)}).to_parquet(tmp_path / "none.parquet")
     with pytest.raises(DataError, match=r"none.parquet: no rows"):
         count_levels(tmp_path / "none.parquet")
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    table = pa.table({"a": pa.array([b"x", b"\xff"]), "b": pa.array([b"x", b"x"])})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    assert count_levels(tmp_path, ["b"]).counts["b"].tolist() == [2]
+    with pytest.raises(DataError, match=r"column 'a' cannot be read \(.*UTF8"):
+        count_levels(tmp_path, ["a"])
+
+
+def test_a_full_disk_is_no_fault_of_the_file(folder, tmp_path, monkeypatch):
+    def full(*words):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("embedalloc.data.streaming.add_up", full)
+    with pytest.raises(OSError, match="No space left"):
+        count_levels(folder, output=tmp_path / "counts.parquet")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_that_is_damaged_inside_leaves_no_counts(tmp_path):

@@ -43,13 +43,10 @@ class ParquetFiles(NamedTuple):
         scanner = data.scanner(
             columns=[column], batch_size=BATCH, batch_readahead=1, fragment_readahead=1
         )
-        try:
-            for batch in scanner.to_batches():
-                values = batch.column(0)
-                is_coded = pa.types.is_dictionary(values.type)
-                yield values.dictionary_decode() if is_coded else values
-        except (pa.ArrowException, OSError) as error:
-            raise DataError(f"column {column!r} cannot be read ({error})") from None
+        for batch in scanner.to_batches():
+            values = batch.column(0)
+            is_coded = pa.types.is_dictionary(values.type)
+            yield values.dictionary_decode() if is_coded else values
 
     def choose_fields(self, names: Sequence[str] | None) -> list[str]:
         """Return the columns to count: those that are named, or all that look like categories."""

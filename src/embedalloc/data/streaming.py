@@ -7,7 +7,7 @@ counts of a few columns, and in the end one number per level.
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,8 +24,6 @@ from embedalloc.data.spilling import add_up
 from embedalloc.data.table import DataError
 from embedalloc.streams import stream
 
-#: Rows among which a part of the sample is drawn at a time.
-BLOCK = 1 << 20
 #: Partial counts take this share of the memory; the rest is for adding them up.
 HELD_SHARE = 0.125
 #: With less memory every batch would go to disk.
@@ -106,7 +104,7 @@ def count_levels(
     with (
         tempfile.TemporaryDirectory(prefix="embedalloc", dir=folder) as place,
         CountsWriter(output) as writer,
-        ThreadPoolExecutor(jobs) as workers,
+        _start_workers(jobs) as workers,
     ):
         reader = _Reader(files, frozenset(counted), rows, most, Path(place), output is not None)
         results = zip(columns, workers.map(reader.read, columns), strict=True)
@@ -121,20 +119,21 @@ def count_levels(
 
 
 def draw_rows(total: int, wanted: int, seed: int) -> NDArray[np.int64]:
-    """Return the numbers of rows that are drawn without replacement, in order.
-
-    Drawn block by block, so that memory does not grow with the rows.
-    """
+    """Return the numbers of rows that are drawn without replacement, in order."""
     if wanted > total:
         raise DataError(f"sample_rows: {wanted:,} of {total:,} rows cannot be drawn")
-    rng = stream(seed, "sample of rows")
-    parts, left = [np.empty(0, dtype=np.int64)], wanted
-    for first in range(0, total, BLOCK):
-        size = min(BLOCK, total - first)
-        here = int(rng.hypergeometric(size, total - first - size, left)) if left else 0
-        parts.append(first + np.sort(rng.choice(size, here, replace=False, shuffle=False)))
-        left -= here
-    return np.concatenate(parts)
+    drawn = stream(seed, "sample of rows").choice(total, wanted, replace=False, shuffle=False)
+    return np.sort(drawn)
+
+
+@contextmanager
+def _start_workers(jobs: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield threads; after an error or an interrupt they begin nothing new."""
+    workers = ThreadPoolExecutor(jobs)
+    try:
+        yield workers
+    finally:
+        workers.shutdown(cancel_futures=True)
 
 
 class _Column(NamedTuple):
@@ -156,7 +155,15 @@ class _Reader(NamedTuple):
     keeps_levels: bool
 
     def read(self, name: str) -> _Column:
-        """Return what is found in a column."""
+        """Return what is found in a column, or say that it cannot be read."""
+        try:
+            return self._read(name)
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno:
+                raise  # of the disk, not of the file
+            raise DataError(f"column {name!r} cannot be read ({error})") from None
+
+    def _read(self, name: str) -> _Column:
         taken: list[pa.Array] = []
         batches = self._take(self.files.scan(name), taken)
         counts = levels = None
