@@ -55,6 +55,7 @@ def test_weights_need_no_target_and_their_curves_are_marked(tmp_path):
     assert done.exit_code == 0, done.output
     assert "abundance" in done.stdout.splitlines()[0]
     assert "surrogate error" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80
     assert "Nothing was trained" in " ".join(done.stdout.split())
     assert figure.read_bytes().startswith(b"\x89PNG")
     found = json.loads(run(tmp_path, "--json", "--budgets", "130,260").stdout)

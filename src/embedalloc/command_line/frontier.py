@@ -18,6 +18,7 @@ from embedalloc.command_line.progress import show_progress, tell_warnings
 from embedalloc.extras import needed_for
 from embedalloc.frontier import Frontier
 from embedalloc.memory import parse_budget
+from embedalloc.text import paragraph
 
 if TYPE_CHECKING:
     from embedalloc.command_line.data_file import DataFile
@@ -56,7 +57,9 @@ def _show_model(
         for name, each in spectra.items()
     }  # fmt: skip
     text = json.dumps(found.to_dict() | {"tables": tables}, indent=2)
-    note = "abundance: sum of the singular values over the largest; near 1 a table has collapsed"
+    note = paragraph(
+        "abundance: sum of the singular values over the largest; near 1 a table has collapsed"
+    )
     _show(found, text if as_json else f"{spectra}\n{note}\n\n{found}", plot, output)
 
 
