@@ -36,17 +36,20 @@ def add_up(
         How often these levels were divided before.
     """
     held: list[pa.Table] = []
+    size = 0
     with ExitStack() as closing:
         spill: _Spill | None = None
         for part in parts:
             held.append(part)
-            if sum(each.nbytes for each in held) <= most:
+            size += part.nbytes
+            if size <= most:
                 continue
             held = [_merge(held)]
-            if held[0].nbytes > most // 2 and (depth + 1) * BITS <= 64:
+            size = held[0].nbytes
+            if size > most // 2 and (depth + 1) * BITS <= 64:
                 spill = spill or closing.enter_context(_Spill(folder, depth, part.schema))
                 spill.write(held[0])
-                held = []
+                held, size = [], 0
         if spill is None:
             if held:
                 yield _merge(held)
