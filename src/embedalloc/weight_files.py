@@ -78,7 +78,7 @@ def _read_npy(path: Path) -> dict[str, TableOnDisk]:
     """Return the matrix of an npy file, under the name of the file."""
     shown = show(str(path))
     try:
-        array = np.load(path, mmap_mode="r")
+        array = np.lib.format.open_memmap(path, mode="r")
     except OSError as error:
         raise ValueError(f"{shown}: {error.strerror or error}") from None
     except ValueError:
