@@ -47,8 +47,11 @@ def test_a_table_in_80_columns_json_and_a_figure(sales, tmp_path):
 
 def test_weights_need_no_target_and_their_curves_are_marked(tmp_path):
     rng = np.random.default_rng(0)
-    for name, rows in (("user", 50), ("item", 80)):
-        values = rng.normal(size=(rows, 4)) * [1, 0.5, 0.1, 0.01]
+    tables = {
+        name: rng.normal(size=(rows, 4)) * [1, 0.5, 0.1, 0.01]
+        for name, rows in (("user", 50), ("item", 80))
+    }
+    for name, values in tables.items():
         np.save(tmp_path / f"{name}_emb.npy", values)
     figure = tmp_path / "curve.png"
     done = run(tmp_path, "--margin", "0.1", "--plot", figure)
@@ -60,7 +63,7 @@ def test_weights_need_no_target_and_their_curves_are_marked(tmp_path):
     assert figure.read_bytes().startswith(b"\x89PNG")
     found = json.loads(run(tmp_path, "--json", "--budgets", "130,260").stdout)
     assert found["kind"] == "surrogate"
-    values = np.linalg.svd(np.load(tmp_path / "user_emb.npy"), compute_uv=False)
+    values = np.linalg.svd(tables["user"], compute_uv=False)
     abundance = found["tables"]["user_emb"]["information_abundance"]
     assert abundance == pytest.approx(values.sum() / values[0])
 
