@@ -48,7 +48,11 @@ for name in names:
 """,
     "pandas, whole table": """
 import pandas as pd
-table = pd.concat([pd.read_parquet(file) for file in files])
+parts = []
+for file in files:
+    parts.append(pd.read_parquet(file))
+    print(sum(map(len, parts)), "rows read", flush=True)
+table = pd.concat(parts)
 levels = [len(table[name].value_counts(dropna=False)) for name in names]
 """,
 }
