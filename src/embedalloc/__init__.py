@@ -5,9 +5,9 @@ What is not listed here is public in the module where it lives.
 
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
 `proportional` (its rivals), `optimum` with `choice_search`, `result`, `rules` (all by name) and
-`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `exporters` and
-`programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`, `streams` and `text` serve them and
-the other rooms.
+`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `frontier`,
+`model_frontier`, `exporters` and `programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`,
+`streams`, `text` and `weight_files` serve them and the other rooms.
 """
 
 import importlib
@@ -15,7 +15,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from embedalloc.data.counts_file import read_counts as read_counts
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
+    from embedalloc.data.frontier import measure_frontier as measure_frontier
+    from embedalloc.data.streaming import count_levels as count_levels
     from embedalloc.data.user_file import read_rows as read_rows
     from embedalloc.exporters import from_json as from_json
     from embedalloc.exporters import to_fastai as to_fastai
@@ -28,16 +31,25 @@ if TYPE_CHECKING:
     from embedalloc.from_cardinalities import allocate as allocate
     from embedalloc.from_cardinalities import optimal_dimensions as optimal_dimensions
     from embedalloc.from_model import allocate_from_model as allocate_from_model
+    from embedalloc.frontier import Frontier as Frontier
     from embedalloc.memory import parse_budget as parse_budget
+    from embedalloc.model_frontier import frontier_from_model as frontier_from_model
+    from embedalloc.model_frontier import model_spectra as model_spectra
     from embedalloc.problem import BudgetError as BudgetError
     from embedalloc.result import Allocation as Allocation
 
 #: The module where each name lives.
 _HOMES = {
     "Allocation": "result",
+    "count_levels": "data.streaming",
     "parse_budget": "memory",
+    "read_counts": "data.counts_file",
     "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",
+    "Frontier": "frontier",
+    "measure_frontier": "data.frontier",
+    "frontier_from_model": "model_frontier",
+    "model_spectra": "model_frontier",
     "from_json": "exporters",
     "to_fastai": "exporters",
     "to_json": "exporters",

@@ -41,7 +41,8 @@ def allocate_from_model(
     ----------
     model
         A torch module with nn.Embedding or nn.EmbeddingBag tables, on any device; its state dict;
-        the path of a safetensors file; a dictionary of arrays by name; a Keras model or layer.
+        the path of a safetensors or npy file, or of a folder of such files, whose tables may be
+        larger than memory; a dictionary of arrays by name; a Keras model or layer.
         Tables that share their weights count once, under the first name; the plan names the
         others (`shared`). Weights that are still those of the initialisation say nothing about
         the data, and a warning says so.

@@ -1,6 +1,5 @@
 """Embedding tables from whatever holds a trained model's weights."""
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,11 +10,10 @@ from numpy.typing import NDArray
 
 from embedalloc.checks import list_names, show
 from embedalloc.model_tables import TableInModel, check_tensor, embedding_tables
+from embedalloc.weight_files import TableOnDisk, read_weight_files
 
 #: A weight with this in its name is an embedding table.
 MARK = "emb"
-#: Floating-point numbers of safetensors files, by their names there.
-_DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2"}
 
 
 def find_tables(source: Any, names: Sequence[str] | None = None) -> tuple[TableInModel, ...]:
@@ -29,7 +27,9 @@ def find_tables(source: Any, names: Sequence[str] | None = None) -> tuple[TableI
         Those that are meant, where weights of other layers lie beside them.
     """
     if isinstance(source, (str, os.PathLike)):
-        return _take(read_safetensors(Path(source)), names, guess=True)
+        weights = read_weight_files(Path(source))
+        # Files of numpy hold nothing but tables, or nobody would name them.
+        return _take(weights, names, guess=Path(source).suffix.lower() != ".npy")
     if isinstance(source, Mapping) and not hasattr(source, "named_modules"):
         tensors = any(hasattr(each, "detach") for each in source.values())
         return _take(source, names, guess=tensors)
@@ -39,8 +39,8 @@ def find_tables(source: Any, names: Sequence[str] | None = None) -> tuple[TableI
         found = embedding_tables(source)
         return found if names is None else _pick(found, names)
     raise TypeError(
-        f"{show(source)} is no torch module, state dict, safetensors file, dictionary of arrays "
-        "or Keras model"
+        f"{show(source)} is no torch module, state dict, safetensors file, npy file, folder of "
+        "such files, dictionary of arrays or Keras model"
     )
 
 
@@ -78,6 +78,8 @@ def _take(
 
 def _find_place(weight: Any) -> tuple[Any, ...]:
     """Return where the numbers lie, so that a shared table is found."""
+    if isinstance(weight, TableOnDisk):
+        return weight.path, weight.begin, weight.dtype, weight.shape
     if hasattr(weight, "data_ptr"):
         return weight.data_ptr(), weight.dtype, tuple(weight.shape), weight.stride()
     array = np.asarray(weight)
@@ -85,7 +87,9 @@ def _find_place(weight: Any) -> tuple[Any, ...]:
 
 
 def _check(weight: Any, name: str) -> Any:
-    """Return a tensor, or what is not one as an array of floating-point numbers."""
+    """Return a tensor or a table on disk, and what is neither as an array of numbers."""
+    if isinstance(weight, TableOnDisk):
+        return weight
     if hasattr(weight, "data_ptr"):
         check_tensor(weight, name)
         return weight
@@ -119,34 +123,3 @@ def _walk(model: Any) -> Any:
             yield from _walk(layer)
         else:
             yield layer
-
-
-def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
-    """Return the matrices of floating-point numbers in a safetensors file, not copied."""
-    shown = show(str(path))
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            length = min(int.from_bytes(file.read(8), "little"), size)
-            header = json.loads(file.read(length))
-        places = {
-            name: (each["dtype"], tuple(each["shape"]), each["data_offsets"])
-            for name, each in header.items()
-            if name != "__metadata__"
-        }
-    except OSError as error:
-        raise ValueError(f"{shown}: {error.strerror or error}") from None
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise ValueError(f"{shown} is not a safetensors file") from None
-    found = {}
-    for name, (kind, shape, (begin, end)) in places.items():
-        if kind not in _DTYPES or len(shape) != 2 or 0 in shape:
-            continue
-        dtype = np.dtype(_DTYPES[kind])
-        if end - begin != dtype.itemsize * shape[0] * shape[1] or 8 + length + end > size:
-            raise ValueError(f"{shown}: {name!r} is damaged")
-        raw = np.memmap(path, dtype, "r", 8 + length + begin, shape)
-        # The upper half of a float32 is a bfloat16.
-        wide = (raw.astype(np.uint32) << 16).view(np.float32) if kind == "BF16" else raw
-        found[name] = wide
-    return found

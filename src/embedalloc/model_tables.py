@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from embedalloc.arrays import Floats
 from embedalloc.checks import LARGEST_WEIGHT, real_numbers, show
 from embedalloc.spectra import singular_values_by_rows
+from embedalloc.weight_files import TableOnDisk
 
 if TYPE_CHECKING:
     import torch
@@ -42,7 +43,7 @@ class TableInModel:
 
     name: str
     aliases: tuple[str, ...]
-    weight: "torch.Tensor | NDArray[Any]"
+    weight: "torch.Tensor | NDArray[Any] | TableOnDisk"
     padding_row: int | None = None
 
     @property
@@ -61,14 +62,14 @@ class TableInModel:
         The padding row is left out. With frequencies (one count or probability per row) those of
         ``diag(√π) U``, whose tails are the exact errors of Proposition 2.
         """
-        weights = np.ones(self.rows) if frequencies is None else self._root_shares(frequencies)
+        weights = None if frequencies is None else self._root_shares(frequencies)
         try:
             values = singular_values_by_rows(self._blocks(weights))
         except ValueError as error:
             raise ValueError(f"table {self.name!r}: {error}") from None
         return values[: min(self.rows - (self.padding_row is not None), self.columns)]
 
-    def _blocks(self, weights: Floats) -> Iterator[Floats]:
+    def _blocks(self, weights: Floats | None) -> Iterator[Floats]:
         """Copy the table block by block, rows times weights, the padding row as zeros."""
         height = max(1, VALUES_PER_BLOCK // self.columns)
         for start in range(0, self.rows, height):
@@ -76,7 +77,8 @@ class TableInModel:
             block = _copy_rows(self.weight[start : start + height])
             if self.padding_row is not None and start <= self.padding_row < start + height:
                 block[self.padding_row - start] = 0.0
-            block *= weights[start : start + height, None]
+            if weights is not None:
+                block *= weights[start : start + height, None]
             yield block
 
     def _root_shares(self, frequencies: ArrayLike) -> Floats:

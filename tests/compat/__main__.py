@@ -81,7 +81,7 @@ def try_lowest(folder: Path) -> str:
     """Run the tests with the lowest versions."""
     python = make_environment(folder)
     ours = f"{ROOT}[data,excel,plot,torch]"
-    reason = install(python, ["-e", ours, "pytest", "hypothesis"], HERE / "lowest.txt")
+    reason = install(python, ["-e", ours, "pytest", "hypothesis", "duckdb"], HERE / "lowest.txt")
     if reason:
         return f"cannot be installed: {reason}"
     core = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "src/embedalloc").glob("*.py"))]

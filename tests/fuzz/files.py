@@ -41,6 +41,10 @@ LAST = {
     "audit": [("--n-max", "12"), ("--n", "7")],
     "solve": [("--cardinality", "a=9", "--cardinality", "b=5", "--budget", "60")],
     "rules": [()],
+    "frontier": [
+        ("--target", "bought", "--budgets", "60,90", "--splits", "1", "--rule", "equal"),
+    ],
+    "count": [("--output", "counts.parquet"), ("--output", "c.parquet", "--sample", "s.parquet")],
     "plan": [("--target", "bought", "--budget", "60", "--rule", "equal")],
     "compare": [("--target", "bought", "--budget", "60", "--splits", "2", "--rules", "equal")],
 }
@@ -139,7 +143,13 @@ seeds = st.integers(0, 2**63)
 
 def command_check(name: str):
     """Return a check of one command: an answer, or one line and exit code 2 and nothing written."""
-    whole = {"audit": PAPER, "plan": SALES, "compare": SALES}.get(name)
+    whole = {
+        "audit": PAPER,
+        "plan": SALES,
+        "compare": SALES,
+        "count": SALES,
+        "frontier": SALES,
+    }.get(name)
 
     def check(seed: int) -> None:
         rng = random.Random(seed)

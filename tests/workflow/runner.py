@@ -15,7 +15,18 @@ from tests.places import ROOT, SMOKE
 FILES = ("Snakefile", "config.yaml", "environment.yml", "CITATION.cff")
 STUDY = (*FILES, "workflow", "scripts", "src", "tests")
 #: Rules that only name files to be made.
-TARGETS = ("all", "theory", "exp1", "exp2", "exp3", "heart", "benchmarks", "multiverse", "tables")
+TARGETS = (
+    "all",
+    "theory",
+    "exp1",
+    "exp2",
+    "exp3",
+    "heart",
+    "benchmarks",
+    "multiverse",
+    "tables",
+    "sweep",
+)
 
 
 def start(

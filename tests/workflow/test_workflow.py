@@ -67,7 +67,7 @@ def test_the_page_is_of_this_run(finished):
     assert page.count("data:image/png;base64,") == len(FIGURES)
     assert "not run from a git checkout" in page
     # Multiverse, benchmarks, archive and real tables are targets of their own.
-    others = ("multiverse.smk", "benchmarks.smk", "archive.smk", "tables.smk")
+    others = ("multiverse.smk", "benchmarks.smk", "archive.smk", "tables.smk", "sweep.smk")
     rules = [p for p in (finished / "workflow/rules").glob("*.smk") if p.name not in others]
     made = re.findall(r"^rule (\w+):", "".join(r.read_text() for r in rules), flags=re.MULTILINE)
     for rule in {*made} - {*TARGETS, *PAGE}:

@@ -33,7 +33,9 @@ class InputError(click.ClickException):
 COMMANDS: Mapping[str, str] = {
     "plan": "Choose embedding dimensions for the table in a file.",
     "compare": "Compare allocation rules on the table in a file.",
+    "frontier": "Show held-out loss over budgets, with a plan and with equal dimensions.",
     "solve": "Choose dimensions from cardinalities and a budget; no data needed.",
+    "count": "Count the rows of every level in parquet files larger than memory.",
     "rules": "List the allocation rules, each in one sentence with its source.",
     "audit": "Find the confusion matrices behind printed metrics.",
 }

@@ -31,17 +31,20 @@ FILE_OPTIONS = (
 )
 
 
-def data_options(command: Callable[..., int]) -> Command:
+def data_options(
+    command: Callable[..., int | None], *, of_model: Callable[..., None] | None = None
+) -> Command:
     """Add the options that say what is in the file and which dimensions are permitted.
 
     The command is called with the `budget` (a number, "auto" or None) and with `read`, which
     returns the `DataFile` when it is called; the other options are words of
-    `EmbeddingAllocator`. It returns the budget that it used.
+    `EmbeddingAllocator`. It returns the budget that it used. A command that also works for a
+    file of weights names what is called then, with the path and all other options.
     """
     repeatable = partial(click.option, multiple=True, metavar="NAME")
     options: list[Option] = [
         click.argument("data", type=click.Path(path_type=Path)),
-        click.option("--target", required=True, help="Column to predict."),
+        click.option("--target", required=of_model is None, help="Column to predict."),
         *list_budget_options("  [default: what pays 3 dimensions of every field]"),
         repeatable("--categorical", help="Column of categories, such as codes; may be repeated."),
         repeatable("--numeric", help="Column of numbers, such as counts; may be repeated."),
@@ -143,6 +146,9 @@ def data_options(command: Callable[..., int]) -> Command:
             amount = count_parameters(budget, memory, dtype, optimizer)
         check_place(words["output"], "--output")
         check_place(save_config, "--save-config")
+        if of_model is not None and file_words["target"] is None:
+            of_model(data, budget=amount, **words)
+            return
         tables: list[DataFile] = []
 
         def read() -> "DataFile":

@@ -196,7 +196,9 @@ def rules(*words: str) -> set[str]:
 ELSEWHERE = rules("benchmark", "multiverse", "regret") | {"judge_claims", "write_report"}
 #: The study of real tables, which uses the library as its users do.
 TABLES = {"judge_tables"}
-ELSEWHERE |= TABLES
+#: Sweeps over a user's table, which use it in the same way.
+SWEEPS = {"judge_sweep", "tabulate_sweep", "plot_sweep"}
+ELSEWHERE |= TABLES | SWEEPS
 EXP1, EXP2, EXP3 = rules("exp1"), rules("exp2"), rules("exp3") - ELSEWHERE
 HEART = rules("heart", "final_allocation") - {"compile_heart"}
 DRAWN = rules("plot_") - ELSEWHERE
