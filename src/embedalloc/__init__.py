@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
     from embedalloc.data.user_file import read_rows as read_rows
+    from embedalloc.data.validation import hold_out_some as hold_out_some
     from embedalloc.exporters import from_json as from_json
     from embedalloc.exporters import to_fastai as to_fastai
     from embedalloc.exporters import to_json as to_json
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Allocation": "result",
     "parse_budget": "memory",
+    "hold_out_some": "data.validation",
     "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",
     "from_json": "exporters",

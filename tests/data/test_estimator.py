@@ -266,9 +266,18 @@ def test_a_search_for_the_budget_costs_at_most_five_plans(small):
     assert searched - alone <= 6
 
 
-def test_the_number_of_jobs_changes_nothing(small):
-    one, two = (quick("auto", "equal", epochs=2, jobs=jobs).fit(*small) for jobs in (1, 2))
+@pytest.mark.parametrize("words", [("auto", "equal"), (60, "screened")])
+def test_the_number_of_jobs_changes_nothing(small, words):
+    told = {1: [], 2: []}
+    one, two = (
+        quick(*words, epochs=2, jobs=k, progress=lambda *done, k=k: told[k].append(done)).fit(
+            *small
+        )
+        for k in told
+    )
     assert one.report_ == two.report_
+    assert one.plan_ == two.plan_
+    assert told[1] == told[2]
 
 
 def test_a_time_limit_samples_rows():

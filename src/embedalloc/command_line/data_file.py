@@ -29,6 +29,8 @@ from embedalloc.programs import FileRows
 from embedalloc.text import COLUMNS, cut_name, text_table
 from embedalloc.visible import make_visible
 
+#: Options that an exported program reads its rows with.
+_ROW_WORDS = ("target", "missing", "weight", "group", "time")
 #: Of more columns than this only the first are listed.
 MOST_COLUMNS = 60
 
@@ -60,7 +62,7 @@ class DataFile(NamedTuple):
 
     def describe_rows(self, plan: Plan, words: Mapping[str, Any]) -> FileRows:
         """Return what an exported program must know of the file and the plan."""
-        reading = {name: self.words[name] for name in ("target", "missing", "weight", "group")}
+        reading = {name: self.words[name] for name in _ROW_WORDS}
         reading |= self.list_guesses()
         return FileRows(
             path=str(self.path),

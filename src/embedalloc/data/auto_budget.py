@@ -7,7 +7,7 @@ about another plan.
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def list_budgets(cardinalities: Mapping[str, int], limits: Limits) -> list[int]:
 
 
 def find_budget(
-    case: DataCase, budgets: Sequence[int], *, jobs: int = 1, deadline: float | None = None
+    case: DataCase, budgets: Sequence[int], *, deadline: float | None = None
 ) -> BudgetSearch:
     """Return the smallest budget within one standard error, or half a per cent, of the best.
 
@@ -60,12 +60,11 @@ def find_budget(
         The rows to train and to validate on.
     budgets
         What is tried, the smallest first.
-    jobs
-        So many at a time; the answer is the same.
     deadline
         By `time.monotonic`; after it no further budget is tried.
     """
-    quiet = replace(case, trained=_say_nothing)
+    quiet = case.quiet()
+    jobs = case.jobs
     losses: dict[int, Floats] = {}
     for batch in (budgets[k : k + jobs] for k in range(0, len(budgets), jobs)):
         if losses and deadline is not None and time.monotonic() > deadline:
@@ -92,7 +91,3 @@ def find_budget(
 def _measure(case: DataCase, budget: int) -> Floats:
     dimensions = case.allocate("equal", budget).dimensions
     return case.train(dimensions, "budget").validation_losses
-
-
-def _say_nothing(remaining: int) -> None:
-    """Tell nobody: a process of its own has no terminal."""

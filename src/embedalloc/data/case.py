@@ -128,6 +128,8 @@ class DataCase:
         Called after each training, with how many more may follow at most.
     number
         Of the turn: each has validation rows and initial weights of its own.
+    jobs
+        Trainings at a time; no number depends on it.
     """
 
     training: FieldData
@@ -139,6 +141,7 @@ class DataCase:
     pilots: int
     trained: Callable[[int], None]
     number: int = 0
+    jobs: int = 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -177,6 +180,10 @@ class DataCase:
         """Effects as inputs of the training rows, cross-fitted, by field."""
         return cross_fit_effects(self.training, self.effects, self.names, seed=self.seed)
 
+    def quiet(self) -> "DataCase":
+        """Return the same for another process, which has no terminal to tell progress on."""
+        return replace(self, trained=_say_nothing, jobs=1)
+
     def turn(self, number: int) -> "DataCase":
         """Return the same case with other rows for validation and other initial weights."""
         if number == self.number:
@@ -202,6 +209,10 @@ class DataCase:
         return allocate(self.cardinalities, budget, rule=rule, **self.limits.constraints())
 
 
+def _say_nothing(remaining: int) -> None:
+    """Tell nobody."""
+
+
 def make_case(
     data: FieldData,
     limits: Limits,
@@ -209,10 +220,13 @@ def make_case(
     seed: int,
     epochs: int,
     pilots: int = 2,
-    trained: Callable[[int], None] = lambda remaining: None,
+    trained: Callable[[int], None] = _say_nothing,
+    jobs: int = 1,
 ) -> DataCase:
     """Hold out validation rows and return the case; see `DataCase` for the words."""
-    return DataCase(*_hold_out(data, seed, 0), data, limits, seed, epochs, pilots, trained)
+    return DataCase(
+        *_hold_out(data, seed, 0), data, limits, seed, epochs, pilots, trained, jobs=jobs
+    )
 
 
 def _hold_out(data: FieldData, seed: int, number: int) -> tuple[FieldData, FieldData]:

@@ -104,7 +104,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         About how long it may take: the rows are sampled so that it does. How many rows that is
         depends on the machine; the report says it.
     jobs
-        Processes that try budgets at the same time; the result does not depend on it.
+        Trainings at the same time, each in a process; the result does not depend on it.
     tables
         Settled plan, as `tables_` gives it: nothing is searched, and only the encoding of the
         columns and the effects are learnt.
@@ -246,7 +246,6 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         limits = self._limits(everything.cardinalities)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         most = whole_number(self.max_rows, "max_rows", least=20)
-        jobs = whole_number(self.jobs, "jobs", least=1)
         prepare = partial(
             make_case,
             limits=limits,
@@ -254,6 +253,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             seed=seed,
             epochs=whole_number(self.epochs, "epochs", least=1),
             trained=count_trainings(self.progress),
+            jobs=whole_number(self.jobs, "jobs", least=1),
         )
         search = None
         if self.tables is not None:
@@ -272,7 +272,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             case = prepare(data)
             if budget is None:
                 budgets = list_budgets(data.cardinalities, limits)
-                search = find_budget(case, budgets, jobs=jobs)
+                search = find_budget(case, budgets)
                 budget = search.budget
             decision = rule.decide(case, rule.gather(case), budget)
         decision = decision.put_in_order(frame.columns)
