@@ -49,6 +49,7 @@ from embedalloc.data.table import (
 )
 from embedalloc.data.time_limit import fit_into
 from embedalloc.data.validation import read_notes
+from embedalloc.data.worth import measure_worth
 from embedalloc.exporters import effect_columns
 from embedalloc.memory import parse_budget
 from embedalloc.problem import build_problem
@@ -255,7 +256,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             trained=count_trainings(self.progress),
             jobs=whole_number(self.jobs, "jobs", least=1),
         )
-        search = None
+        search, worth = None, {}
         if self.tables is not None:
             data = everything
             settled = None if self.budget is None else parse_budget(self.budget)
@@ -275,6 +276,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 search = find_budget(case, budgets)
                 budget = search.budget
             decision = rule.decide(case, rule.gather(case), budget)
+            worth = measure_worth(case) if decision.effects else {}
         decision = decision.put_in_order(frame.columns)
         self._seed = seed
         self.encoder_ = encoder
@@ -286,7 +288,9 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.dimensions_ = self.allocation_.dimensions
         self.tables_ = self.plan_.tables
         self.cardinalities_ = {name: each.levels for name, each in self.plan_.fields.items()}
-        self.report_ = write_report(decision, data=data, limits=limits, frame=frame, search=search)
+        self.report_ = write_report(
+            decision, data=data, limits=limits, frame=frame, search=search, worth=worth
+        )
         refuse_equal_names(self.get_feature_names_out())
         return self
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from embedalloc import __version__
 from embedalloc.data.report_text import (
-    LEGENDS,
     list_answers,
     list_columns,
+    list_legends,
     list_steps,
     write_facts,
     write_tries,
@@ -61,7 +61,7 @@ def write_fragment(report: "Report") -> str:
     """Return table, picture and verdicts, for a notebook or a page."""
     verdicts = "\n".join(f"<p>{_one_line(text)}</p>" for text in list_answers(report))
     heads = {head.strip() for head, _, _ in list_columns(report)}
-    legends = " ".join(text for head, text in LEGENDS.items() if head in heads)
+    legends = " ".join(list_legends(report, heads))
     facts = "\n".join([*write_facts(report), "", *write_tries(report)]).rstrip()
     return "\n".join(
         [

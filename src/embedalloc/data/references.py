@@ -53,7 +53,7 @@ def measure_references(case: DataCase) -> dict[str, Floats]:
     with threadpool_limits(1):
         return {
             name: new.weigh(
-                _measure_losses(
+                measure_losses(
                     model.fit(of_known, known.target, sample_weight=known.weights), of_new, new
                 )
             )
@@ -69,7 +69,7 @@ def _stack_codes(data: FieldData) -> Floats:
     return np.stack([data.codes[name] for name in data.names], axis=1)
 
 
-def _measure_losses(model: Any, inputs: Any, data: FieldData) -> Floats:
+def measure_losses(model: Any, inputs: Any, data: FieldData) -> Floats:
     """Return squared errors, or the log loss of the class that was seen."""
     if data.task.kind == "regression":
         return np.asarray((model.predict(inputs) - data.target) ** 2, dtype=np.float64)
