@@ -149,7 +149,7 @@ NAMES = "".join(f"n{k},{k % 2}\n" for k in range(30))
         (GOOD.replace(",0\n", ",1\n"), (), "target 'y' is '1' in all 30 rows"),
         (GOOD.replace(",0\n", ",\n"), (), "target 'y' is '1' in all 15 rows"),
         (re.sub(",[01]\n", ",\n", GOOD), (), "target 'y' is missing in every row"),
-        (GOOD, ("--ignore", "a"), "no categorical column; name columns of codes with"),
+        (GOOD, ("--ignore", "a"), "so there is nothing to embed; name columns of codes"),
         (GOOD, ("--fixed", "a=2", "--budget", "3"), "budget 3 is below 8, the cost of"),
         (GOOD, ("--budget", "many"), "--budget: 'many' is neither a number of parameters"),
         (GOOD, ("--bytes", "64 XB"), "'XB' in '64 XB' is not a unit"),
