@@ -317,7 +317,7 @@ def _explain_missing_table(name: str, decision: Decision, limits: Limits) -> str
 #: What candidates are called where their plan does not say it.
 _NAMES = {
     "equal": "equal dimensions, up to rounding, for all levels",
-    "split": "dimensions by worth (Theorem 3)",
+    "split": "dimensions by what each field explains",
 }
 
 

@@ -82,10 +82,11 @@ def write_facts(report: "Report") -> list[str]:
     """Return what was spent, and on how many rows it rests."""
     share = 100 * report.spent / report.budget if report.budget else 0.0
     more = "with more, tables would grow" if report.budget_binds else "more would not be used"
-    lines = [
-        f"{report.allocation_rule}: {report.spent:,} of {report.budget:,} parameters ({share:.0f} "
-        f"%); {more}"
-    ]
+    spent = (
+        f"rule {report.allocation_rule}: {report.spent:,} of {report.budget:,} parameters spent "
+        f"({share:.0f} %); {more}"
+    )
+    lines = [paragraph(spent)]
     if report.rows_used < report.rows:
         lines.append(f"trained on a sample of {report.rows_used:,} of {report.rows:,} rows")
     if report.budgets:
