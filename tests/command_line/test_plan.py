@@ -281,6 +281,19 @@ def test_compare_reads_well_and_all_rules_keep_the_budget(sales):
     assert "step 10 of at most 10 done" in done.stderr
 
 
+def test_compare_says_when_rules_are_the_same(sales):
+    words = ("compare", sales, "--target", "bought", "--splits", 2, "--epochs", 1)
+    done = run(*words, "--budget", 10**5, "--rules", "paper")  # pays for full rank everywhere
+    assert "paper and equal chose the same tables in every split." in done.stdout
+    assert "These are the dimensions of the first split." in done.stdout
+    frame = pd.read_csv(sales)
+    fields = ["signal0", "signal1", "noise0"]
+    found = compare_rules(frame[fields], frame["bought"], fields, 10**5, [], splits=2, epochs=1)
+    assert found.same == ()
+    told = str(replace(found, same=(("equal", "paper", 1),)))
+    assert "paper and equal chose the same tables in 1 of 2 splits." in told
+
+
 def test_compare_as_json(sales):
     words = ("compare", sales, "--target", "bought", "--budget", 150, "--splits", 2, "--json")
     done = run(*words, "--rules", "equal,square_root", "--epochs", 2)

@@ -284,8 +284,14 @@ def test_a_time_limit_samples_rows():
     frame, y = make_table(0, rows=6000, signal=(6, 15), noise=(50,))
     fit = quick(300, minutes=1e-6, epochs=1).fit(frame, y)
     assert fit.report_.rows_used == 1000
-    fit = quick(300, "equal", minutes=60, epochs=1).fit(frame, y)
-    assert fit.report_.rows_used == 6000
+    assert fit.report_.rounds_left_out == 2
+    assert {each.trainings for each in fit.report_.candidates} == {1}
+    assert "the time was up before all trainings were done" in str(fit.report_)
+    fit = quick("auto", minutes=1e-6, epochs=1).fit(frame, y)
+    assert [each.validation_loss is None for each in fit.report_.budgets] == [False] + 5 * [True]
+    assert str(fit.report_).count("\n  no time   ") == 5
+    fit = quick(300, minutes=60, epochs=1).fit(frame, y)
+    assert (fit.report_.rows_used, fit.report_.rounds_left_out) == (6000, 0)
     with pytest.raises(ValueError, match=r"minutes: 0.0 is not above 0"):
         quick(minutes=0).fit(frame, y)
 

@@ -1,5 +1,6 @@
 """What a rule that reads data is given."""
 
+import time
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -130,6 +131,8 @@ class DataCase:
         Of the turn: each has validation rows and initial weights of its own.
     jobs
         Trainings at a time; no number depends on it.
+    deadline
+        By `time.monotonic`; after it no further round of trainings begins.
     """
 
     training: FieldData
@@ -142,6 +145,12 @@ class DataCase:
     trained: Callable[[int], None]
     number: int = 0
     jobs: int = 1
+    deadline: float | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return self.deadline is not None and time.monotonic() > self.deadline
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,10 +231,19 @@ def make_case(
     pilots: int = 2,
     trained: Callable[[int], None] = _say_nothing,
     jobs: int = 1,
+    deadline: float | None = None,
 ) -> DataCase:
     """Hold out validation rows and return the case; see `DataCase` for the words."""
     return DataCase(
-        *_hold_out(data, seed, 0), data, limits, seed, epochs, pilots, trained, jobs=jobs
+        *_hold_out(data, seed, 0),
+        whole=data,
+        limits=limits,
+        seed=seed,
+        epochs=epochs,
+        pilots=pilots,
+        trained=trained,
+        jobs=jobs,
+        deadline=deadline,
     )
 
 

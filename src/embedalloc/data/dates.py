@@ -16,8 +16,10 @@ _ORDERS = {
     "dn": rf"(?P<d>\d{{1,2}})(?P<sign>[ -]){_NAME}(?P=sign)(?P<year>\d{{4}}|\d{{2}})",
     "nd": rf"{_NAME}(?P<sign> )(?P<d>\d{{1,2}}), (?P<year>\d{{4}})",
 }
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august")
-_MONTHS += ("september", "october", "november", "december")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
 #: Whole numbers between these may be dates such as 20240229.
 _PACKED = (1900_01_01, 2099_12_31)
 #: Parts that become tables; the days are a number.

@@ -133,6 +133,8 @@ class Report:
         Whether the plan beats equal dimensions, and whether it matters how dimensions are split.
     budgets
         Budgets that were tried, where the budget was searched.
+    rounds_left_out
+        Rounds of trainings for which there was no time.
     """
 
     allocation_rule: str
@@ -155,6 +157,7 @@ class Report:
     beats_equal: Answer
     splitting: Answer
     budgets: tuple[BudgetTry, ...] = ()
+    rounds_left_out: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types, for JSON; what is not a number is None."""
@@ -239,6 +242,7 @@ def write_report(
         beats_equal=answer_beats_equal(decision),
         splitting=answer_splitting(decision, pays_for_all=everything <= allocation.budget),
         budgets=search.tries if search else (),
+        rounds_left_out=decision.rounds_left_out,
     )
 
 

@@ -89,6 +89,13 @@ def write_facts(report: "Report") -> list[str]:
     lines = [paragraph(spent)]
     if report.rows_used < report.rows:
         lines.append(f"trained on a sample of {report.rows_used:,} of {report.rows:,} rows")
+    if report.rounds_left_out:
+        lines.append(
+            paragraph(
+                "the time was up before all trainings were done, so the verdicts rest on fewer; "
+                f"rounds left out: {report.rounds_left_out}"
+            )
+        )
     if report.budgets:
         lines.append("budgets that were tried with equal dimensions, and their validation loss:")
         for each in report.budgets:

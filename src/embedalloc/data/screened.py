@@ -140,6 +140,8 @@ def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Dec
     """Train the plans in turns, choose, and try the choice with split dimensions."""
     tried = [Candidate(plan) for plan in list_plans(case, budget)]
     for number in range(TURNS):
+        if number and case.is_late:
+            break
         turn = case.turn(number)
         places = [k for k, each in enumerate(tried) if in_contention(each, tried)]
         found = try_all([(tried[k], turn) for k in places], jobs=case.jobs)
@@ -162,6 +164,7 @@ def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Dec
         effects=effects,
         candidates=tuple(tried),
         references=measure_references(case),
+        rounds_left_out=TURNS - chosen.tries,
     )
 
 

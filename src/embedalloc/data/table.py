@@ -24,6 +24,7 @@ from embedalloc.data.ordering import (
     order_canonically,
     scramble,
 )
+from embedalloc.data.scales import measure_scale, measure_spread, standardise
 
 TaskKind = Literal["binary", "multiclass", "regression"]
 
@@ -82,7 +83,7 @@ class PredictionTask:
         """Return the target as a network needs it: 0 and 1, class numbers, or standardised."""
         if self.kind == "regression":
             values = np.asarray(target, dtype=np.float64)
-            return _standardise(values, self.centre, self.scale).astype(np.float32)
+            return standardise(values, self.centre, self.scale).astype(np.float32)
         codes = pd.Index(self.classes).get_indexer(pd.Index(target))
         if (codes < 0).any():
             unknown = np.asarray(target)[codes < 0][0]
@@ -204,7 +205,7 @@ def find_task(target: NDArray[Any], wanted: str = "auto") -> PredictionTask:
         if not is_number and target.dtype.kind != "b":
             raise DataError(f"target: {str(values[0])!r} is not a number, so this is no regression")
         ordered = np.sort(target.astype(np.float64))  # sums must not depend on the rows' order
-        centre, scale = _measure_spread(ordered)
+        centre, scale = measure_spread(ordered)
         smallest = float(np.nextafter(0, 1))  # for values that are hardly more than this apart
         return PredictionTask("regression", centre=centre, scale=scale or smallest)
     classes = tuple(sorted(values.tolist(), key=lambda value: (str(type(value)), value)))
@@ -311,7 +312,7 @@ def learn_encoding(
         code_of[raw] = codes
         cardinality = int(codes.max(initial=0)) + 1
         fields[name] = FieldLevels(levels, code_of[:-1], int(code_of[-1]), cardinality)
-    scales = {name: _measure_scale(values) for name, values in numbers.items()}
+    scales = {name: measure_scale(values) for name, values in numbers.items()}
     encoder = TableEncoder(fields, scales, task)
     data = replace(encoder.encode(frame, target, about), keys=identify_rows(pooled, basis, order))
     return encoder, data.take(order)
@@ -395,45 +396,13 @@ def _read_numbers(column: pd.Series, name: str) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _measure_scale(values: Floats) -> tuple[float, float, float]:
-    """Return median, mean and standard deviation after imputation, whatever the rows' order."""
-    present = np.sort(values[~np.isnan(values)])
-    if not present.size:
-        return 0.0, 0.0, 1.0
-    # The mean of the middle two; their sum could be infinite.
-    low, high = present[(present.size - 1) // 2], present[present.size // 2]
-    median = float(low if low == high else low / 2 + high / 2)
-    filled = np.sort(np.append(present, np.full(len(values) - len(present), median)))
-    mean, deviation = _measure_spread(filled)
-    return median, mean, deviation if deviation > 0 else 1.0
-
-
-def _measure_spread(values: Floats) -> tuple[float, float]:
-    """Return mean and standard deviation, of numbers near the ends of floating point too.
-
-    Sums and squares are taken of the numbers over a power of two near the largest of them, which
-    changes no bit where they do neither overflow nor underflow.
-    """
-    _, exponent = np.frexp(np.abs(values).max())
-    scaled = np.ldexp(values, -exponent)
-    mean, deviation = np.ldexp([scaled.mean(), scaled.std()], exponent).tolist()
-    return mean, deviation
-
-
-def _standardise(values: Floats, mean: float, deviation: float) -> Floats:
-    """Return distances from the mean in standard deviations; of new rows they may be infinite."""
-    half = 0.5 if deviation > 1 else 1.0  # of large numbers, so that no difference overflows
-    with np.errstate(over="ignore"):
-        return (values * half - mean * half) / (deviation * half)
-
-
 def _standardise_columns(
     frame: pd.DataFrame, numeric: Mapping[str, tuple[float, float, float]]
 ) -> NDArray[np.float32]:
     numbers = np.empty((len(frame), len(numeric)), dtype=np.float32)
     for position, (name, (median, mean, deviation)) in enumerate(numeric.items()):
         values = _read_numbers(frame[name], name)
-        distances = _standardise(np.where(np.isnan(values), median, values), mean, deviation)
+        distances = standardise(np.where(np.isnan(values), median, values), mean, deviation)
         # New rows may lie anywhere; what a network reads must stay finite.
         numbers[:, position] = np.clip(distances, -LARGEST_INPUT, LARGEST_INPUT)
     return numbers
