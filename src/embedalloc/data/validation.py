@@ -19,7 +19,6 @@ from embedalloc.data.table import (
     PredictionTask,
     RowNotes,
     find_task,
-    split_rows,
 )
 from embedalloc.streams import stream
 
@@ -80,6 +79,28 @@ def hold_out_some(
     task = find_task(target)
     order = stream(seed, "rows").permutation(len(target))
     return hold_out_rows(target, task, about, share, order, seed=seed, label="validation")
+
+
+def split_rows(
+    target: NDArray[Any], task: PredictionTask, share: float, order: Rows
+) -> tuple[Rows, Rows]:
+    """Split shuffled rows, every class by the same share; each part keeps its places.
+
+    Returns
+    -------
+    tuple
+        The rows that stay, and the share that is held out.
+    """
+    classes = np.zeros(len(order)) if task.kind == "regression" else target[order]
+    order = order[np.argsort(classes, kind="stable")]
+    counts = np.unique(classes, return_counts=True)[1]
+    ends = np.cumsum(counts)
+    many = np.diff(np.floor(share * np.append(0, ends) + 0.5)).astype(int)
+    # Of every class the first ones are held out: one row more or less hardly moves another.
+    held = np.zeros(len(order), dtype=np.bool_)
+    for begin, rows in zip(ends - counts, many, strict=True):
+        held[begin : begin + rows] = True
+    return np.sort(order[~held]), np.sort(order[held])
 
 
 def _split_where(held: NDArray[np.bool_], what: str) -> tuple[Rows, Rows]:
