@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 
 from embedalloc.data.case import make_case, set_limits
 from embedalloc.data.effects import expand_numbers
+from embedalloc.data.references import make_logistic, measure_references
 from embedalloc.data.table import find_task, learn_encoding
 from embedalloc.data.worth import measure_worth
 from tests.oracles.simulated_tables import make_table
@@ -58,3 +59,13 @@ def test_classes_that_no_training_row_has_are_worth_nothing():
     case = make("binary")
     case.training.target[:] = 0
     assert measure_worth(case) == {}
+
+
+def test_hundreds_of_classes_do_not_take_minutes(monkeypatch):
+    """Gradient boosting grows a tree per class and round; a logistic regression takes steps."""
+    assert [make_logistic(size).max_iter for size in (10**5, 10**9, 10**12)] == [200, 100, 10]
+    case = make("binary")
+    names = ["effects only", "one-hot ridge", "gradient boosting"]
+    assert list(measure_references(case)) == names
+    monkeypatch.setattr("embedalloc.data.references.MOST_WORK_OF_ROUNDS", 10**4)
+    assert list(measure_references(case)) == names[:2]

@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import Ridge
 from threadpoolctl import threadpool_limits
 
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
 from embedalloc.data.effects import expand_numbers
-from embedalloc.data.references import measure_losses
+from embedalloc.data.references import make_logistic, measure_losses, unconverged
 
 #: Rows that are enough to fit one coefficient per field.
 MOST_ROWS = 20_000
@@ -28,10 +28,12 @@ def measure_worth(case: DataCase) -> dict[str, float]:
     rows = np.sort(known.shuffle(case.seed, "worth")[:MOST_ROWS])
     learnt = [case.training_effects[name][rows] for name in case.names]
     told = [case.effects.fields[name].read(new.codes[name]) for name in case.names]
-    model: Any = Ridge() if known.task.kind == "regression" else LogisticRegression(max_iter=200)
     some = known.take(rows)
-    with threadpool_limits(1):
-        model.fit(_join(some.numbers, learnt), some.target, sample_weight=some.weights)
+    inputs = _join(some.numbers, learnt)
+    regression = known.task.kind == "regression"
+    model: Any = Ridge() if regression else make_logistic(inputs.size * known.task.outputs)
+    with threadpool_limits(1), unconverged():
+        model.fit(inputs, some.target, sample_weight=some.weights)
 
         def loss(effects: list[Floats]) -> float:
             return float(new.weigh(measure_losses(model, _join(new.numbers, effects), new)).mean())
