@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from embedalloc.data.frontier import measure_frontier as measure_frontier
     from embedalloc.data.streaming import count_levels as count_levels
     from embedalloc.data.user_file import read_rows as read_rows
+    from embedalloc.data.validation import hold_out_some as hold_out_some
     from embedalloc.exporters import from_json as from_json
     from embedalloc.exporters import to_fastai as to_fastai
     from embedalloc.exporters import to_json as to_json
@@ -43,6 +44,7 @@ _HOMES = {
     "Allocation": "result",
     "count_levels": "data.streaming",
     "parse_budget": "memory",
+    "hold_out_some": "data.validation",
     "read_counts": "data.counts_file",
     "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",

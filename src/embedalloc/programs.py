@@ -4,6 +4,7 @@ A program runs as it is: with the rows of the user's file where the plan was mad
 otherwise with made-up rows that the user replaces.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -42,6 +43,11 @@ class FileRows(NamedTuple):
     regression: bool
     min_frequency: int
 
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return bool(self.words.get("weight"))
+
 
 def write_program(allocation: Allocation, library: str, rows: FileRows | None = None) -> str:
     """Return a program for torch or Keras; without rows of a file it makes some up."""
@@ -57,24 +63,22 @@ def write_program(allocation: Allocation, library: str, rows: FileRows | None = 
     else:
         data = _write_file_part(rows)
     regression = rows is not None and rows.regression
-    model = {"torch": _TORCH, "keras": _KERAS}[library]
-    losses = {
-        "torch": ("nn.functional.cross_entropy", "nn.functional.mse_loss"),
-        "keras": ("keras.losses.SparseCategoricalCrossentropy(from_logits=True)", '"mse"'),
-    }[library]
-    return "\n".join(
-        [
-            _HEAD.format(
-                version=__version__,
-                library=library,
-                more=_KERAS_NOTE if library == "keras" else "",
-                imports=_IMPORTS[library],
-                ours="" if rows is None else _OUR_IMPORT,
-            ),
-            data,
-            model.replace("LOSS", losses[regression]),
-        ]
+    weighted = rows is not None and rows.weighted
+    if library == "torch":
+        loss = "mse_loss" if regression else "cross_entropy"
+        model = _TORCH.replace("LOSS", (_TORCH_WEIGHTED if weighted else _TORCH_LOSS) % loss)
+    else:
+        classes = "keras.losses.SparseCategoricalCrossentropy(from_logits=True)"
+        model = _KERAS.replace("LOSS", '"mse"' if regression else classes)
+        model = model.replace("WEIGHTS", "    sample_weight=known[3],\n" if weighted else "")
+    head = _HEAD.format(
+        version=__version__,
+        library=library,
+        more=_KERAS_NOTE if library == "keras" else "",
+        imports=_IMPORTS[library],
+        ours="" if rows is None else _OUR_IMPORT,
     )
+    return re.sub("\n{4,}", "\n\n\n", f"{head}\n{data}\n{model}").rstrip() + "\n"
 
 
 def _write_dictionary(name: str, values: Mapping[str, Any], note: str) -> str:
@@ -104,7 +108,20 @@ def _write_file_part(rows: FileRows) -> str:
         min_frequency=rows.min_frequency,
         task=task,
         target=target,
+        split=_write_split(rows.words),
+        weights=_WEIGHTS if rows.weighted else "",
+        fit=", sample_weight=weights[first]" if rows.weighted else "",
+        weight=", weights[rows]" if rows.weighted else "",
     )
+
+
+def _write_split(words: Mapping[str, Any]) -> str:
+    """Return the lines that hold out a fifth of the rows in the way that the plan did."""
+    if words.get("time"):
+        return 'first, rest = hold_out_some(y, times=about["times"])  # the last fifth validates'
+    if words.get("group"):
+        return 'first, rest = hold_out_some(y, groups=about["groups"])  # whole groups validate'
+    return "first, rest = hold_out_some(y)  # a random fifth validates"
 
 
 _HEAD = '''"""Train a network with the tables that embedalloc {version} planned, in {library}.{more}
@@ -120,7 +137,10 @@ _IMPORTS = {
     "torch": "\nimport numpy as np\nimport torch\nfrom torch import nn\n",
     "keras": "\nimport keras\nimport numpy as np\n",
 }
-_OUR_IMPORT = "\nfrom embedalloc import EmbeddingAllocator, read_rows\n"
+_OUR_IMPORT = "\nfrom embedalloc import EmbeddingAllocator, hold_out_some, read_rows\n"
+_WEIGHTS = """weights = about["sample_weight"].to_numpy(np.float32)
+weights /= weights.mean()
+"""
 
 _MADE_UP = """
 # Made-up rows; put yours in their place. A column of codes per table, each below its rows.
@@ -143,11 +163,10 @@ TABLES = {{
     name: (each["rows"], each["dimension"]) for name, each in PLAN.items() if each["dimension"]
 }}
 
-X, y = read_rows(
+X, y, about = read_rows(
     {path!r},
 {words})
-order = np.random.default_rng(0).permutation(len(y))
-first, rest = np.split(order, [len(y) * 4 // 5])  # four fifths to learn from, a fifth to validate
+{weights}{split}
 plan = EmbeddingAllocator(
     tables=PLAN,
     columns={fields},
@@ -161,10 +180,10 @@ plan = EmbeddingAllocator(
 def arrange(inputs, rows):
     effects = inputs.drop(columns=list(TABLES)).to_numpy(np.float32)
     numbers = np.hstack([effects, plan.transform_numbers(X.iloc[rows])])
-    return inputs[list(TABLES)].to_numpy(np.int64), numbers, target[rows]
+    return inputs[list(TABLES)].to_numpy(np.int64), numbers, target[rows]{weight}
 
 
-known = arrange(plan.fit_transform(X.iloc[first], y[first]), first)
+known = arrange(plan.fit_transform(X.iloc[first], y[first]{fit}), first)
 new = arrange(plan.transform(X.iloc[rest]), rest)
 """
 _CLASS_TARGET = """classes, target = np.unique(y.astype(str), return_inverse=True)
@@ -198,16 +217,25 @@ torch.manual_seed(0)
 known, new = ([torch.tensor(each) for each in part] for part in (known, new))
 network = Network(known[1].shape[1])
 adam = torch.optim.Adam(network.parameters(), lr=2e-3)
-loss_of = LOSS
+LOSS
 for epoch in range(1, EPOCHS + 1):
     for rows in torch.randperm(len(known[2])).split(BATCH):
-        codes, numbers, goal = (each[rows] for each in known)
+        codes, numbers, *goal = (each[rows] for each in known)
         adam.zero_grad()
-        loss_of(network(codes, numbers), goal).backward()
+        loss_of(network(codes, numbers), *goal).backward()
         adam.step()
     with torch.no_grad():
-        loss = loss_of(network(new[0], new[1]), new[2])
+        loss = loss_of(network(new[0], new[1]), *new[2:])
     print(f"epoch {epoch}: validation loss {loss:.5f}")
+"""
+
+_TORCH_LOSS = "loss_of = nn.functional.%s"
+_TORCH_WEIGHTED = """
+
+def loss_of(outputs, goal, weight):
+    losses = nn.functional.%s(outputs, goal, reduction="none").ravel()
+    return (losses * weight).sum() / weight.sum()
+
 """
 
 _KERAS = """
@@ -229,7 +257,7 @@ network.compile(optimizer=keras.optimizers.Adam(2e-3), loss=LOSS)
 network.fit(
     [known[0], known[1]],
     known[2],
-    validation_data=([new[0], new[1]], new[2]),
+WEIGHTS    validation_data=([new[0], new[1]], *new[2:]),
     epochs=EPOCHS,
     batch_size=BATCH,
     verbose=2,

@@ -1,5 +1,6 @@
 """Text for terminals of 80 columns: tables, bars, paragraphs and long names."""
 
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -83,13 +84,15 @@ def cut_name(name: str, longest: int = LONGEST_NAME) -> str:
 def paragraph(text: str, indent: str = "") -> str:
     """Return text wrapped to the width of the terminal, further lines indented.
 
+    A number stays with its sign of per cent.
+
     Examples
     --------
     >>> [count_columns(line) for line in paragraph("大小大小 " * 10).splitlines()]
     [80, 8]
     """
     lines, line = [], indent
-    for word in text.split():
+    for word in re.split(r"\s+(?!%)", text.strip()):
         joined = f"{line} {word}" if line.strip() else f"{line}{word}"
         if count_columns(joined) > COLUMNS and line.strip():
             lines.append(line)

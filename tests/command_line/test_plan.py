@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 import subprocess
 import sys
 from dataclasses import replace
@@ -149,7 +150,7 @@ NAMES = "".join(f"n{k},{k % 2}\n" for k in range(30))
         (GOOD.replace(",0\n", ",1\n"), (), "target 'y' is '1' in all 30 rows"),
         (GOOD.replace(",0\n", ",\n"), (), "target 'y' is '1' in all 15 rows"),
         (re.sub(",[01]\n", ",\n", GOOD), (), "target 'y' is missing in every row"),
-        (GOOD, ("--ignore", "a"), "no categorical column; name columns of codes with"),
+        (GOOD, ("--ignore", "a"), "so there is nothing to embed; name columns of codes"),
         (GOOD, ("--fixed", "a=2", "--budget", "3"), "budget 3 is below 8, the cost of"),
         (GOOD, ("--budget", "many"), "--budget: 'many' is neither a number of parameters"),
         (GOOD, ("--bytes", "64 XB"), "'XB' in '64 XB' is not a unit"),
@@ -242,6 +243,16 @@ def test_a_missing_file_is_told_before_the_heavy_imports(tmp_path):
     assert (done.returncode, done.stderr) == (0, "Error: none.csv: No such file or directory\n")
 
 
+def test_a_missing_file_is_told_in_half_a_second_of_work():
+    """By the processor's clock, which other work on the machine does not change."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    words = [sys.executable, "-m", "embedalloc", "plan", "none.csv", "--target", "y"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.stderr == "Error: none.csv: No such file or directory\n"
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -279,6 +290,19 @@ def test_compare_reads_well_and_all_rules_keep_the_budget(sales):
     assert head[:3] == ["rule", "loss", "AUC"]
     assert re.search("^dimension of +equal +screened +square_root$", done.stdout, re.MULTILINE)
     assert "step 10 of at most 10 done" in done.stderr
+
+
+def test_compare_says_when_rules_are_the_same(sales):
+    words = ("compare", sales, "--target", "bought", "--splits", 2, "--epochs", 1)
+    done = run(*words, "--budget", 10**5, "--rules", "paper")  # pays for full rank everywhere
+    assert "paper and equal chose the same tables in every split." in done.stdout
+    assert "These are the dimensions of the first split." in done.stdout
+    frame = pd.read_csv(sales)
+    fields = ["signal0", "signal1", "noise0"]
+    found = compare_rules(frame[fields], frame["bought"], fields, 10**5, [], splits=2, epochs=1)
+    assert found.same == ()
+    told = str(replace(found, same=(("equal", "paper", 1),)))
+    assert "paper and equal chose the same tables in 1 of 2 splits." in told
 
 
 def test_compare_as_json(sales):

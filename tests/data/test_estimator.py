@@ -266,17 +266,32 @@ def test_a_search_for_the_budget_costs_at_most_five_plans(small):
     assert searched - alone <= 6
 
 
-def test_the_number_of_jobs_changes_nothing(small):
-    one, two = (quick("auto", "equal", epochs=2, jobs=jobs).fit(*small) for jobs in (1, 2))
+@pytest.mark.parametrize("words", [("auto", "equal"), (60, "screened")])
+def test_the_number_of_jobs_changes_nothing(small, words):
+    told = {1: [], 2: []}
+    one, two = (
+        quick(*words, epochs=2, jobs=k, progress=lambda *done, k=k: told[k].append(done)).fit(
+            *small
+        )
+        for k in told
+    )
     assert one.report_ == two.report_
+    assert one.plan_ == two.plan_
+    assert told[1] == told[2]
 
 
 def test_a_time_limit_samples_rows():
     frame, y = make_table(0, rows=6000, signal=(6, 15), noise=(50,))
     fit = quick(300, minutes=1e-6, epochs=1).fit(frame, y)
     assert fit.report_.rows_used == 1000
-    fit = quick(300, "equal", minutes=60, epochs=1).fit(frame, y)
-    assert fit.report_.rows_used == 6000
+    assert fit.report_.rounds_left_out == 2
+    assert {each.trainings for each in fit.report_.candidates} == {1}
+    assert "the time was up before all trainings were done" in str(fit.report_)
+    fit = quick("auto", minutes=1e-6, epochs=1).fit(frame, y)
+    assert [each.validation_loss is None for each in fit.report_.budgets] == [False] + 5 * [True]
+    assert str(fit.report_).count("\n  no time   ") == 5
+    fit = quick(300, minutes=60, epochs=1).fit(frame, y)
+    assert (fit.report_.rows_used, fit.report_.rounds_left_out) == (6000, 0)
     with pytest.raises(ValueError, match=r"minutes: 0.0 is not above 0"):
         quick(minutes=0).fit(frame, y)
 

@@ -5,7 +5,8 @@ import pytest
 
 from embedalloc.data.case import make_case, set_limits
 from embedalloc.data.pilots import split_by_rank, train_half_pilots
-from embedalloc.data.table import find_task, learn_encoding, split_rows
+from embedalloc.data.table import find_task, learn_encoding
+from embedalloc.data.validation import split_rows
 from tests.oracles.simulated_tables import make_table
 
 FIELDS = ["noise0", "signal0", "signal1"]

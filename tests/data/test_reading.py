@@ -74,6 +74,12 @@ def test_encodings_and_separators(tmp_path, content, words, note):
     assert note is None or note in notes[0]
 
 
+def test_a_lone_carriage_return_is_part_of_a_cell():
+    """So pandas writes it, without quotes, where lines end in a newline."""
+    frame = read_table(b"a,b\nfirst\rsecond,1\nthird,2\n", "raw.csv").frame
+    assert frame["a"].tolist() == ["first second", "third"]
+
+
 def test_a_separator_in_quotes_separates_nothing():
     assert find_separator('"a;b;c;d",e\n') == ","
     assert find_separator("\n\none\n") == ","

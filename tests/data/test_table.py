@@ -7,7 +7,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from embedalloc.data.ordering import order_canonically
-from embedalloc.data.table import DataError, find_task, learn_encoding, split_rows
+from embedalloc.data.table import DataError, find_task, learn_encoding
+from embedalloc.data.validation import split_rows
 
 
 def encode(frame, target, categorical, **words):

@@ -10,7 +10,13 @@ from embedalloc import EmbeddingAllocator
 from embedalloc.data.case import make_case, set_limits
 from embedalloc.data.effects import cross_fit_effects, fit_effects
 from embedalloc.data.table import DataError, find_task, learn_encoding
-from embedalloc.data.validation import hold_out, read_groups, read_times, read_weights
+from embedalloc.data.validation import (
+    hold_out,
+    hold_out_some,
+    read_groups,
+    read_times,
+    read_weights,
+)
 from tests.oracles.simulated_tables import make_table
 
 
@@ -36,6 +42,20 @@ def test_whole_groups_validate(data):
     renamed = (groups * 7 + 3) % 41  # other names for the same groups
     again = hold_out(replace(data, groups=renamed), 0.2, seed=0, label="v")
     np.testing.assert_array_equal(again[1], held)
+
+
+def test_the_split_of_a_program_is_that_of_a_plan():
+    rng = np.random.default_rng(0)
+    y, groups, days = rng.choice(["a", "b"], 400, p=[0.9, 0.1]), rng.integers(40, size=400), 400
+    kept, held = hold_out_some(y)
+    assert sorted([*kept, *held]) == list(range(400))
+    assert (y[held] == "b").sum() == pytest.approx(0.2 * (y == "b").sum(), abs=1)
+    kept, held = hold_out_some(y, groups=groups)
+    assert not set(groups[kept]) & set(groups[held])
+    dates = pd.Series(pd.date_range("2020-01-01", periods=days)).sample(frac=1, random_state=0)
+    kept, held = hold_out_some(y, times=dates)
+    assert len(held) == 80
+    assert dates.iloc[kept].max() < dates.iloc[held].min()
 
 
 def test_one_group_or_one_time_cannot_validate(data):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import numpy as np
 import pandas as pd
 
 from embedalloc.checks import show
@@ -20,15 +21,18 @@ from embedalloc.data.settled import write_down
 from embedalloc.data.table import (
     DIMENSIONS_BY_DEFAULT,
     DataError,
-    PredictionTask,
     count_levels,
     suggest_budget,
 )
 from embedalloc.data.user_file import UserFile, read_user_file
 from embedalloc.programs import FileRows
-from embedalloc.text import COLUMNS, cut_name, text_table
+from embedalloc.text import COLUMNS, cut_name, paragraph, text_table
 from embedalloc.visible import make_visible
 
+#: Options that an exported program reads its rows with.
+_ROW_WORDS = ("target", "missing", "weight", "group", "time")
+#: A target with more different whole numbers than this is hardly a class.
+MOST_CLASSES = 100
 #: Of more columns than this only the first are listed.
 MOST_COLUMNS = 60
 
@@ -60,7 +64,7 @@ class DataFile(NamedTuple):
 
     def describe_rows(self, plan: Plan, words: Mapping[str, Any]) -> FileRows:
         """Return what an exported program must know of the file and the plan."""
-        reading = {name: self.words[name] for name in ("target", "missing", "weight", "group")}
+        reading = {name: self.words[name] for name in _ROW_WORDS}
         reading |= self.list_guesses()
         return FileRows(
             path=str(self.path),
@@ -111,15 +115,18 @@ def read_data_file(
     """
     found = read_user_file(content, path.name, **words)
     lines = [
-        *found.notes,
-        _describe_target(words["target"], found.task),
+        *map(paragraph, found.notes),
+        paragraph(_describe_target(words["target"], found, guessed=words["task"] == "auto")),
         *_list_roles(found.roles, found.columns, found.styles),
     ]
     title = f"{make_visible(str(path))}: {len(found.target):,} rows"
     click.echo("\n".join([title, *lines, ""]), err=True)
     fields = found.roles.tables
     if not fields:
-        raise DataError("no categorical column; name columns of codes with --categorical")
+        raise DataError(
+            "no categorical column, so there is nothing to embed; name columns of codes with "
+            "--categorical"
+        )
     limits = {
         "fixed": _parse_fixed(fixed, fields),
         "minimum": read_limits(minimum, fields, "--minimum", otherwise=1),
@@ -141,9 +148,20 @@ def _parse_fixed(fixed: Sequence[str], names: Sequence[str]) -> dict[str, int]:
     return settled
 
 
-def _describe_target(name: str, task: PredictionTask) -> str:
-    what = "a number" if task.kind == "regression" else f"{len(task.classes):,} classes"
-    return f"target {cut_name(name)}: {what}"
+def _describe_target(name: str, found: UserFile, *, guessed: bool) -> str:
+    """Return what is predicted, and how to say otherwise where numbers could be either."""
+    text, classes = f"target {cut_name(name)}: ", len(found.task.classes)
+    whole = found.target.dtype.kind in "iu"
+    if found.task.kind != "regression":
+        hint = "few whole numbers; --task regression if they are a quantity"
+        return f"{text}{classes:,} classes" + (
+            f"; {hint}" if guessed and classes > 2 and whole else ""
+        )
+    different = len(np.unique(found.target))
+    if not guessed or not whole or different > MOST_CLASSES:
+        return f"{text}a number"
+    hint = "--task classification if they are classes"
+    return f"{text}a number, {different} different whole values; {hint}"
 
 
 def _list_roles(roles: Roles, frame: pd.DataFrame, styles: Mapping[str, str]) -> Iterator[str]:

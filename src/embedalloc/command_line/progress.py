@@ -31,9 +31,16 @@ def show_progress(step: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def tell_warnings() -> Iterator[None]:
-    """Print warnings on standard error, each in one line and once."""
-    with warnings.catch_warnings(record=True) as caught:
+    """Print warnings on standard error as they come, each in one line and once."""
+    told = set()
+
+    def tell(message: Warning | str, *about: object, **words: object) -> None:
+        text = make_visible(" ".join(str(message).split()))
+        if text not in told:
+            told.add(text)
+            click.echo(f"Warning: {text}", err=True)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = tell
         yield
-    for message in dict.fromkeys(str(each.message) for each in caught):
-        click.echo(f"Warning: {make_visible(' '.join(message.split()))}", err=True)

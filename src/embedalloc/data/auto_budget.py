@@ -5,9 +5,8 @@ at the budget that was found. So the search costs as many trainings as there are
 about another plan.
 """
 
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -49,26 +48,22 @@ def list_budgets(cardinalities: Mapping[str, int], limits: Limits) -> list[int]:
     return sorted(budgets)
 
 
-def find_budget(
-    case: DataCase, budgets: Sequence[int], *, jobs: int = 1, deadline: float | None = None
-) -> BudgetSearch:
+def find_budget(case: DataCase, budgets: Sequence[int]) -> BudgetSearch:
     """Return the smallest budget within one standard error, or half a per cent, of the best.
 
     Parameters
     ----------
     case
-        The rows to train and to validate on.
+        The rows to train and to validate on, and how many trainings run at a time. After its
+        deadline no further budget is tried.
     budgets
         What is tried, the smallest first.
-    jobs
-        So many at a time; the answer is the same.
-    deadline
-        By `time.monotonic`; after it no further budget is tried.
     """
-    quiet = replace(case, trained=_say_nothing)
+    quiet = case.quiet()
+    jobs = case.jobs
     losses: dict[int, Floats] = {}
     for batch in (budgets[k : k + jobs] for k in range(0, len(budgets), jobs)):
-        if losses and deadline is not None and time.monotonic() > deadline:
+        if losses and case.is_late:
             break
         found = run_all(_measure, [(quiet, budget) for budget in batch], jobs=jobs)
         for budget, each in zip(batch, found, strict=True):
@@ -92,7 +87,3 @@ def find_budget(
 def _measure(case: DataCase, budget: int) -> Floats:
     dimensions = case.allocate("equal", budget).dimensions
     return case.train(dimensions, "budget").validation_losses
-
-
-def _say_nothing(remaining: int) -> None:
-    """Tell nobody: a process of its own has no terminal."""

@@ -1,5 +1,6 @@
 """What a rule that reads data is given."""
 
+import time
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -122,6 +123,10 @@ class DataCase:
         Called after each training, with how many more may follow at most.
     number
         Of the turn: each has validation rows and initial weights of its own.
+    jobs
+        Trainings at a time; no number depends on it.
+    deadline
+        By `time.monotonic`; after it no further round of trainings begins.
     """
 
     training: FieldData
@@ -133,6 +138,13 @@ class DataCase:
     pilots: int
     trained: Callable[[int], None]
     number: int = 0
+    jobs: int = 1
+    deadline: float | None = None
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is up."""
+        return self.deadline is not None and time.monotonic() > self.deadline
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -171,6 +183,10 @@ class DataCase:
         """Effects as inputs of the training rows, cross-fitted, by field."""
         return cross_fit_effects(self.training, self.effects, self.names, seed=self.seed)
 
+    def quiet(self) -> "DataCase":
+        """Return the same for another process, which has no terminal to tell progress on."""
+        return replace(self, trained=_say_nothing, jobs=1)
+
     def turn(self, number: int) -> "DataCase":
         """Return the same case with other rows for validation and other initial weights."""
         if number == self.number:
@@ -196,6 +212,10 @@ class DataCase:
         return allocate(self.cardinalities, budget, rule=rule, **self.limits.constraints())
 
 
+def _say_nothing(remaining: int) -> None:
+    """Tell nobody."""
+
+
 def make_case(
     data: FieldData,
     limits: Limits,
@@ -203,10 +223,22 @@ def make_case(
     seed: int,
     epochs: int,
     pilots: int = 2,
-    trained: Callable[[int], None] = lambda remaining: None,
+    trained: Callable[[int], None] = _say_nothing,
+    jobs: int = 1,
+    deadline: float | None = None,
 ) -> DataCase:
     """Hold out validation rows and return the case; see `DataCase` for the words."""
-    return DataCase(*_hold_out(data, seed, 0), data, limits, seed, epochs, pilots, trained)
+    return DataCase(
+        *_hold_out(data, seed, 0),
+        whole=data,
+        limits=limits,
+        seed=seed,
+        epochs=epochs,
+        pilots=pilots,
+        trained=trained,
+        jobs=jobs,
+        deadline=deadline,
+    )
 
 
 def _hold_out(data: FieldData, seed: int, number: int) -> tuple[FieldData, FieldData]:

@@ -79,7 +79,7 @@ def _rows_of_prior(counts: Floats, sums: Floats, y: Floats, levels: Codes) -> fl
     between = float((sums**2 / counts).sum() - rows * y.mean() ** 2)
     within = float(((y - (sums / counts)[levels]) ** 2).sum()) / max(rows - number, 1)
     effects = (between - (number - 1) * within) / max(rows - (counts**2).sum() / rows, 1)
-    return min(within / effects, 1e9) if effects > 0 else 1e9
+    return min(max(within / effects, 1e-9), 1e9) if effects > 0 else 1e9
 
 
 def curve_errors(values: Floats, target: Floats) -> Floats:

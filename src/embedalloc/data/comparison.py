@@ -95,12 +95,11 @@ def put_together(
 ) -> Comparison:
     """Return what splits found as one comparison."""
     every = [each.plans for each in judged]
-    same = tuple(
-        (one, two)
-        for place, two in enumerate(names)
-        for one in names[:place]
-        if all(plans[one].fields == plans[two].fields for plans in every)
-    )
+    same = []
+    for one, two in itertools.combinations(names, 2):
+        count = sum(plans[one].fields == plans[two].fields for plans in every)
+        if count:
+            same.append((one, two, count))
     spent = [{name: plan.cost for name, plan in plans.items()} for plans in every]
     return Comparison(
         budget=budget,
@@ -110,7 +109,7 @@ def put_together(
         scores=pd.DataFrame([{k: m.score for k, m in each.measured.items()} for each in judged]),
         parameters=pd.DataFrame([each | {RESTARTS: each["equal"]} for each in spent]),
         dimensions={name: plan.dimensions for name, plan in every[0].items()},
-        same=same,
+        same=tuple(same),
         tries=tuple(each.tries for each in judged),
         test_ratio=judged[-1].test_ratio,
         wanted=wanted,

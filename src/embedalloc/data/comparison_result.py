@@ -59,7 +59,7 @@ class Comparison:
     dimensions
         By rule and field, of the first split.
     same
-        Pairs of rules that chose the same tables in every split.
+        Pairs of rules that chose the same tables, and in how many splits.
     tries
         Networks among which the control chose, by split.
     test_ratio
@@ -75,7 +75,7 @@ class Comparison:
     scores: pd.DataFrame
     parameters: pd.DataFrame
     dimensions: Mapping[str, Mapping[str, int]]
-    same: tuple[tuple[str, str], ...]
+    same: tuple[tuple[str, str, int], ...]
     tries: tuple[int, ...]
     test_ratio: float
     wanted: int
@@ -158,14 +158,18 @@ class Comparison:
             for name in fields
         ]
         heads = ["dimension of", *(cut_name(rule, LONGEST_NAME) for rule in self.rules)]
-        lines = [text_table(heads, rows)]
+        lines = [text_table(heads, rows), "These are the dimensions of the first split."]
         if more:
             lines.append(f"and {more} more fields")
         lines += [
-            paragraph(f"{two} and {one} chose the same tables in every split.")
-            for one, two in self.same
+            paragraph(f"{two} and {one} chose the same tables in {self._count(splits)}.")
+            for one, two, splits in self.same
         ]
         return "\n".join(lines)
+
+    def _count(self, splits: int) -> str:
+        done = len(self.losses)
+        return "every split" if splits == done else f"{splits} of {done} splits"
 
     @property
     def conclusions(self) -> str:

@@ -1,12 +1,27 @@
 """Dates as parts that a model can use: month, weekday and hour, and the days since the first."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 _ISO = r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?"
-_OTHER = r"\d{1,2}([./-])\d{1,2}([./-])(\d{4}|\d{2})( \d{1,2}:\d{2}(:\d{2})?)?"
+_CLOCK = r"(?P<clock>\d{1,2}:\d{2}(?::\d{2})?)(?P<half> ?[AaPp][Mm])?"
+_NAME = r"(?P<name>[A-Za-z]{3,9})"
+#: A date by the order of its parts; d, m and n are day, month and its name, y and Y the year.
+_ORDERS = {
+    "dm": r"(?P<d>\d{1,2})(?P<sign>[./-])\d{1,2}(?P=sign)(?P<year>\d{4}|\d{2})",
+    "ym": r"(?P<year>\d{4})(?P<sign>[./-])\d{1,2}(?P=sign)(?P<d>\d{1,2})",
+    "dn": rf"(?P<d>\d{{1,2}})(?P<sign>[ -]){_NAME}(?P=sign)(?P<year>\d{{4}}|\d{{2}})",
+    "nd": rf"{_NAME}(?P<sign> )(?P<d>\d{{1,2}}), (?P<year>\d{{4}})",
+}
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
+#: Whole numbers between these may be dates such as 20240229.
+_PACKED = (1900_01_01, 2099_12_31)
 #: Parts that become tables; the days are a number.
 TABLES = ("month", "weekday", "hour")
 
@@ -52,7 +67,12 @@ def find_dates(column: pd.Series) -> DateColumn | None:
     ('%d.%m.%Y', ('month', 'weekday', 'days'))
     """
     kind = pd.api.types.infer_dtype(column, skipna=True)
-    layouts = [""] if kind in ("date", "datetime", "datetime64") else _list_layouts(column, kind)
+    typed = kind in ("date", "datetime", "datetime64")
+    return _choose(column, [""] if typed else _list_layouts(column, kind))
+
+
+def _choose(column: pd.Series, layouts: Sequence[str]) -> DateColumn | None:
+    """Return the first format that fits every value, or None."""
     fitting = []
     for layout in layouts:
         times = _read_times(column, layout)
@@ -67,26 +87,59 @@ def find_dates(column: pd.Series) -> DateColumn | None:
     return DateColumn(layout, first, parts, ambiguous=len(fitting) > 1)
 
 
+def find_packed_dates(column: pd.Series) -> DateColumn | None:
+    """Return how whole numbers such as 20240229 are read as dates, or None if one of them is none.
+
+    Examples
+    --------
+    >>> find_packed_dates(pd.Series([20240229, 20240301])).parts
+    ('month', 'weekday', 'days')
+    >>> find_packed_dates(pd.Series([20230229, 20240301]))
+    """
+    present = column.dropna()
+    if not len(present) or not present.between(*_PACKED).all():
+        return None
+    return _choose(column, ["%Y%m%d"])
+
+
 def _list_layouts(column: pd.Series, kind: str) -> list[str]:
     """Return formats that the values of a column may have, the likeliest first."""
     values = column.dropna()
     if kind != "string" or not len(values):
         return []
-    if values.str.fullmatch(_ISO).all():
+    example = str(values.iloc[0])
+    if re.fullmatch(_ISO, example) and values.str.fullmatch(_ISO).all():
         return ["ISO8601"]
-    if not values.str.fullmatch(_OTHER).all():
+    for order, pattern in {**_ORDERS, "": ""}.items():
+        whole = rf"{pattern}([ T]{_CLOCK})?" if order else _CLOCK
+        found = re.fullmatch(whole, example)
+        if found is not None and values.str.fullmatch(whole).all():
+            return _write_layouts(order, found.groupdict())
+    return []
+
+
+def _write_layouts(order: str, parts: dict[str, str | None]) -> list[str]:
+    """Return the formats of values that look like an example with these parts."""
+    sign, year = parts.get("sign") or "", "%Y" if len(parts.get("year") or "") == 4 else "%y"
+    name = (parts.get("name") or "").lower()
+    if name and not any(month == name or month[:3] == name for month in _MONTHS):
         return []
-    pieces = values.str.extract(_OTHER)
-    if any(pieces[group].nunique() > 1 for group in (0, 1)) or pieces[2].str.len().nunique() > 1:
-        return []
-    sign = pieces.loc[values.index[0], 0]
-    year = "%Y" if len(pieces.loc[values.index[0], 2]) == 4 else "%y"
-    clock = values.str.count(":").max()
-    time = {0: "", 1: " %H:%M", 2: " %H:%M:%S"}[clock]
-    orders = [("%d", "%m"), ("%m", "%d")]
+    named = "%b" if len(name) == 3 else "%B"
+    clock = ""
+    if parts["clock"]:
+        hour = "%I" if parts["half"] else "%H"
+        clock = hour + ":%M" + (":%S" if parts["clock"].count(":") == 2 else "")
+        clock += (" " if (parts["half"] or "").startswith(" ") else "") + "%p" * bool(parts["half"])
+    days = {
+        "": [""],
+        "ym": [sign.join(["%Y", "%m", "%d"])],
+        "dn": [sign.join(["%d", named, year])],
+        "nd": [f"{named} %d, %Y"],
+        "dm": [sign.join(["%d", "%m", year]), sign.join(["%m", "%d", year])],
+    }[order]
     if sign == "/":  # the American way
-        orders.reverse()
-    return [sign.join([*order, year]) + time for order in orders]
+        days.reverse()
+    return [" ".join(filter(None, [day, clock])) for day in days]
 
 
 def _read_times(column: pd.Series, layout: str) -> pd.Series:

@@ -84,6 +84,8 @@ class Decision:
         The plans that were trained and validated.
     references
         Loss of every validation row of models without embeddings, by name.
+    rounds_left_out
+        Rounds of trainings for which there was no time.
     """
 
     allocation: Allocation
@@ -93,6 +95,7 @@ class Decision:
     effects: CrossedEffects | None = None
     candidates: tuple[Candidate, ...] = ()
     references: Mapping[str, Floats] = field(default_factory=dict)
+    rounds_left_out: int = 0
 
     @property
     def plan(self) -> Plan:

@@ -4,6 +4,7 @@ import codecs
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -46,6 +47,9 @@ def read_delimited(
     separator = separator.replace(r"\t", "\t")  # as a shell passes it on
     if len(separator) != 1 or separator in '"\r\n':
         raise DataError(f"--separator: {separator!r} is not one character between cells")
+    first_end = re.search("\r?\n|\r", text)
+    if first_end and first_end[0] != "\r":
+        text = re.sub("\r(?!\n)", " ", text)  # lines end otherwise, so it is part of a cell
     rows = _read_rows(text, separator)
     names = name_columns(next(rows, []))
     batches = []

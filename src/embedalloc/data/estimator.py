@@ -19,8 +19,7 @@ from sklearn.utils.validation import (
 )
 
 from embedalloc.arrays import Floats
-from embedalloc.checks import LARGEST_NUMBER, real_number, whole_number
-from embedalloc.data.auto_budget import find_budget, list_budgets
+from embedalloc.checks import LARGEST_NUMBER, whole_number
 from embedalloc.data.case import Limits, make_case, set_limits
 from embedalloc.data.cautions import list_cautions
 from embedalloc.data.codes import columns_of_target
@@ -28,14 +27,13 @@ from embedalloc.data.effects import cross_fit_effects, fit_effects
 from embedalloc.data.estimator_input import (
     check_target,
     count_trainings,
-    find_amount,
-    find_column,
+    find_input_roles,
     refuse_equal_names,
 )
 from embedalloc.data.planned import read_effects
 from embedalloc.data.report import write_report
-from embedalloc.data.roles import find_roles
 from embedalloc.data.rules import data_rule
+from embedalloc.data.searching import Found, search_plan
 from embedalloc.data.settled import settle
 from embedalloc.data.table import (
     FEWEST_ROWS,
@@ -45,9 +43,7 @@ from embedalloc.data.table import (
     check_row_count,
     find_task,
     learn_encoding,
-    sample_rows,
 )
-from embedalloc.data.time_limit import fit_into
 from embedalloc.data.validation import read_notes
 from embedalloc.exporters import effect_columns
 from embedalloc.memory import parse_budget
@@ -101,10 +97,10 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     epochs
         Most passes over the rows per training; the validation loss usually stops earlier.
     minutes
-        About how long it may take: the rows are sampled so that it does. How many rows that is
-        depends on the machine; the report says it.
+        About how long it may take: the rows are sampled so that it does, and plans are trained
+        fewer times once it is over. How many depends on the machine; the report says it.
     jobs
-        Processes that try budgets at the same time; the result does not depend on it.
+        Trainings at the same time, each in a process; the result does not depend on it.
     tables
         Settled plan, as `tables_` gives it: nothing is searched, and only the encoding of the
         columns and the effects are learnt.
@@ -245,8 +241,6 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(caution, stacklevel=2)
         limits = self._limits(everything.cardinalities)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        most = whole_number(self.max_rows, "max_rows", least=20)
-        jobs = whole_number(self.jobs, "jobs", least=1)
         prepare = partial(
             make_case,
             limits=limits,
@@ -254,28 +248,23 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             seed=seed,
             epochs=whole_number(self.epochs, "epochs", least=1),
             trained=count_trainings(self.progress),
+            jobs=whole_number(self.jobs, "jobs", least=1),
         )
-        search = None
         if self.tables is not None:
-            data = everything
             settled = None if self.budget is None else parse_budget(self.budget)
-            decision = settle(data, self.tables, settled)
+            found = Found(settle(everything, self.tables, settled), everything)
         else:
-            data = sample_rows(everything, most, seed=seed)
-            wants_budget = self.budget == "auto"
-            budget = None if wants_budget else find_amount(self.budget, data.cardinalities)
-            if budget is not None and not rule.fits_small_budgets:
-                build_problem(data.cardinalities, budget, **limits.constraints())
-            if self.minutes is not None:
-                minutes = real_number(self.minutes, "minutes")
-                data = fit_into(data, minutes, prepare, searches=wants_budget, seed=seed)
-            case = prepare(data)
-            if budget is None:
-                budgets = list_budgets(data.cardinalities, limits)
-                search = find_budget(case, budgets, jobs=jobs)
-                budget = search.budget
-            decision = rule.decide(case, rule.gather(case), budget)
-        decision = decision.put_in_order(frame.columns)
+            found = search_plan(
+                rule,
+                everything,
+                self.budget,
+                limits=limits,
+                max_rows=whole_number(self.max_rows, "max_rows", least=20),
+                minutes=self.minutes,
+                seed=seed,
+                prepare=prepare,
+            )
+        decision = found.decision.put_in_order(frame.columns)
         self._seed = seed
         self.encoder_ = encoder
         self.plan_ = decision.plan
@@ -286,7 +275,14 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.dimensions_ = self.allocation_.dimensions
         self.tables_ = self.plan_.tables
         self.cardinalities_ = {name: each.levels for name, each in self.plan_.fields.items()}
-        self.report_ = write_report(decision, data=data, limits=limits, frame=frame, search=search)
+        self.report_ = write_report(
+            decision,
+            data=found.data,
+            limits=limits,
+            frame=frame,
+            search=found.search,
+            worth=found.worth,
+        )
         refuse_equal_names(self.get_feature_names_out())
         return self
 
@@ -379,27 +375,14 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         target = check_target(y)
         check_consistent_length(frame, target)
         about = read_notes(sample_weight, groups, times, len(frame))
-        numeric, ignore, named = (
-            [find_column(frame, each, option) for each in getattr(self, option) or ()]
-            for option in ("numeric", "ignore", "columns")
-        )
-        both = {*named} & {*numeric, *ignore} or {*numeric} & {*ignore}
-        if both:
-            raise DataError(f"column {min(both)!r} is named twice, with different roles")
-        guess = self.columns is None
-        if guess and not hasattr(X, "columns"):  # an array has one type for everything
-            named, guess = (
-                [name for name in frame.columns if name not in {*numeric, *ignore}],
-                False,
-            )
         task = find_task(target, self.task)
-        self.roles_ = find_roles(
+        self.roles_ = find_input_roles(
             frame,
             columns_of_target(task.encode(target), task),
-            categorical=named,
-            numeric=numeric,
-            ignore=ignore,
-            guess=guess,
+            columns=self.columns,
+            numeric=self.numeric,
+            ignore=self.ignore,
+            is_array=not hasattr(X, "columns"),
         )
         if not self.roles_.tables:
             raise DataError("no column is categorical (text, few whole numbers, codes); name some")

@@ -1,7 +1,7 @@
 """Checks of what an estimator is given, before any work."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
-from embedalloc.data.table import DataError, suggest_budget
-from embedalloc.memory import parse_budget
+from embedalloc.arrays import Floats
+from embedalloc.data.roles import Roles, find_roles
+from embedalloc.data.table import DataError
 
 
 def check_target(y: ArrayLike) -> NDArray[Any]:
@@ -35,6 +36,30 @@ def find_column(frame: pd.DataFrame, wanted: str | int, option: str) -> str:
     return str(wanted)
 
 
+def find_input_roles(
+    frame: pd.DataFrame,
+    target: Floats,
+    *,
+    columns: Sequence[str | int] | None,
+    numeric: Sequence[str | int],
+    ignore: Sequence[str | int],
+    is_array: bool,
+) -> Roles:
+    """Return the roles of columns, guessed where none of a data frame is named categorical."""
+    options = {"numeric": numeric, "ignore": ignore, "columns": columns}
+    numbers, unused, named = (
+        [find_column(frame, each, option) for each in wanted or ()]
+        for option, wanted in options.items()
+    )
+    both = {*named} & {*numbers, *unused} or {*numbers} & {*unused}
+    if both:
+        raise DataError(f"column {min(both)!r} is named twice, with different roles")
+    guess = columns is None
+    if guess and is_array:  # it has one type for everything
+        named, guess = [each for each in frame.columns if each not in {*numbers, *unused}], False
+    return find_roles(frame, target, categorical=named, numeric=numbers, ignore=unused, guess=guess)
+
+
 def refuse_equal_names(names: NDArray[Any]) -> None:
     """Refuse a field that is called as another field's effect."""
     values, counts = np.unique(names.astype(str), return_counts=True)
@@ -52,8 +77,3 @@ def count_trainings(progress: Callable[[int, int], None] | None) -> Callable[[in
             progress(done, done + remaining)
 
     return tell
-
-
-def find_amount(budget: int | str | None, cardinalities: Mapping[str, int]) -> int:
-    """Return a budget as a number of parameters; without one what pays three dimensions."""
-    return suggest_budget(cardinalities) if budget is None else parse_budget(budget)

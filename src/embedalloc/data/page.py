@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from embedalloc import __version__
 from embedalloc.data.report_text import (
-    LEGENDS,
     list_answers,
     list_columns,
+    list_legends,
     list_steps,
     write_facts,
     write_tries,
@@ -22,28 +22,27 @@ if TYPE_CHECKING:
 MOST_BARS = 40
 _ROW, _NAMES, _WIDTH = 22, 190, 720
 
+#: Colours are those of the page or notebook around, dark or light; `div` outdoes its own rules.
 _STYLE = """
-.embedalloc { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: auto; padding: 1rem;
-  color: #1b1b1b; background: #ffffff; }
-.embedalloc table { border-collapse: collapse; width: 100%; }
-.embedalloc th, .embedalloc td { padding: .25rem .6rem; border-bottom: 1px solid #8886;
-  text-align: left; overflow-wrap: anywhere; }
-.embedalloc .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-.embedalloc pre { overflow-x: auto; font-size: 13px; }
-.embedalloc svg { max-width: 100%; height: auto; }
-.embedalloc svg text { fill: currentColor; font: 13px system-ui, sans-serif; }
-.embedalloc svg rect { fill: #0072b2; }
-.embedalloc .wide { overflow-x: auto; }
-.embedalloc .small { font-size: 13px; opacity: .8; }
-@media (prefers-color-scheme: dark) {
-  .embedalloc { color: #e6e6e6; background: #16181b; }
-  .embedalloc svg rect { fill: #56b4e9; }
-}
+div.embedalloc { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: auto;
+  padding: 1rem; color: inherit; background: none; }
+div.embedalloc table { border-collapse: collapse; width: 100%; margin: 0; font-size: 14px; }
+div.embedalloc th, div.embedalloc td { padding: .25rem .6rem; border-bottom: 1px solid #8886;
+  text-align: left !important; min-width: 7rem; overflow-wrap: anywhere; color: inherit; }
+div.embedalloc .number { min-width: 0; text-align: right !important;
+  font-variant-numeric: tabular-nums; white-space: nowrap; }
+div.embedalloc pre { overflow-x: auto; font: 13px/1.5 ui-monospace, monospace; color: inherit;
+  background: none; }
+div.embedalloc svg { max-width: 100%; height: auto; }
+div.embedalloc svg text { fill: currentColor; font: 13px system-ui, sans-serif; }
+div.embedalloc svg rect { fill: #2e8bc9; }
+div.embedalloc .wide { overflow-x: auto; }
+div.embedalloc .small { font-size: 13px; opacity: .8; }
 """
 _PAGE_STYLE = """
 :root { color-scheme: light dark; }
-body { margin: 0; background: #ffffff; }
-@media (prefers-color-scheme: dark) { body { background: #16181b; } }
+body { margin: 0; color: #1b1b1b; background: #ffffff; }
+@media (prefers-color-scheme: dark) { body { color: #e6e6e6; background: #16181b; } }
 """
 
 
@@ -61,7 +60,7 @@ def write_fragment(report: "Report") -> str:
     """Return table, picture and verdicts, for a notebook or a page."""
     verdicts = "\n".join(f"<p>{_one_line(text)}</p>" for text in list_answers(report))
     heads = {head.strip() for head, _, _ in list_columns(report)}
-    legends = " ".join(text for head, text in LEGENDS.items() if head in heads)
+    legends = " ".join(list_legends(report, heads))
     facts = "\n".join([*write_facts(report), "", *write_tries(report)]).rstrip()
     return "\n".join(
         [
@@ -79,7 +78,8 @@ def write_fragment(report: "Report") -> str:
 
 
 def _one_line(text: str) -> str:
-    return escape(make_visible(" ".join(text.split())))
+    text = make_visible(" ".join(text.split()))
+    return escape(text.replace(" %", "\N{NO-BREAK SPACE}%"))
 
 
 def _write_table(report: "Report") -> str:

@@ -1,5 +1,6 @@
 """Networks that follow a plan, and the plans that were tried."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
 from embedalloc.data.effects import CrossedEffects
 from embedalloc.data.network import TabularModel
+from embedalloc.data.parallel import run_all
 from embedalloc.data.plan import Plan
 from embedalloc.data.table import FieldData
 
@@ -102,6 +104,20 @@ class Candidate:
     def try_on(self, case: DataCase) -> "Candidate":
         """Return the candidate with one more training."""
         return replace(self, losses=(*self.losses, train_plan(case, self.plan).validation_losses))
+
+
+def try_all(tries: Sequence[tuple[Candidate, DataCase]], *, jobs: int) -> Iterator[Candidate]:
+    """Yield candidates with one more training each, so many at a time."""
+    if jobs == 1:
+        yield from (candidate.try_on(case) for candidate, case in tries)
+        return
+    quiet = {id(case): case.quiet() for _, case in tries}
+    for candidate, case in tries:
+        if candidate.plan.effects:
+            _ = quiet[id(case)].training_effects  # here, once, and not in every process
+    yield from run_all(
+        Candidate.try_on, [(each, quiet[id(case)]) for each, case in tries], jobs=jobs
+    )
 
 
 class Difference(NamedTuple):

@@ -1,6 +1,6 @@
 """What was decided for a table, why, and whether it matters."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -50,9 +50,9 @@ class FieldReport:
         What table and effect cost, and that as a share of the budget.
     smallest, largest
         The dimension over pilots; None where there is nothing to compare.
-    explained
-        Share of the target's variance that its shrunken effects explain beside the other fields;
-        None if not measured.
+    worth
+        By what share the validation loss of a linear model rises if it is not told the field
+        (see `embedalloc.data.worth`); None if not measured.
     p_value
         Of the F test that its levels do not differ.
     why
@@ -69,7 +69,7 @@ class FieldReport:
     share: float
     smallest: int | None
     largest: int | None
-    explained: float | None
+    worth: float | None
     p_value: float | None
     why: str
 
@@ -133,6 +133,8 @@ class Report:
         Whether the plan beats equal dimensions, and whether it matters how dimensions are split.
     budgets
         Budgets that were tried, where the budget was searched.
+    rounds_left_out
+        Rounds of trainings for which there was no time.
     """
 
     allocation_rule: str
@@ -155,6 +157,7 @@ class Report:
     beats_equal: Answer
     splitting: Answer
     budgets: tuple[BudgetTry, ...] = ()
+    rounds_left_out: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain types, for JSON; what is not a number is None."""
@@ -185,6 +188,7 @@ def write_report(
     limits: Limits,
     frame: pd.DataFrame,
     search: BudgetSearch | None = None,
+    worth: Mapping[str, float] | None = None,
 ) -> Report:
     """Return the report of what a rule decided for the rows `data` of the user's `frame`."""
     allocation, spectrum, plan = decision.allocation, decision.spectrum, decision.plan
@@ -203,7 +207,13 @@ def write_report(
             if field.dimension >= field.rows - 1 and field.dimension
         ),
         fields=tuple(
-            _describe_field(name, decision, limits, int(frame[name].notna().sum()))
+            _describe_field(
+                name,
+                decision,
+                limits,
+                present=int(frame[name].notna().sum()),
+                worth=(worth or {}).get(name),
+            )
             for name in allocation.dimensions
         ),
         rows=len(frame),
@@ -232,6 +242,7 @@ def write_report(
         beats_equal=answer_beats_equal(decision),
         splitting=answer_splitting(decision, pays_for_all=everything <= allocation.budget),
         budgets=search.tries if search else (),
+        rounds_left_out=decision.rounds_left_out,
     )
 
 
@@ -252,7 +263,9 @@ def _binds(allocation: Allocation, limits: Limits) -> bool:
     return bool(growing) and min(growing) > allocation.leftover
 
 
-def _describe_field(name: str, decision: Decision, limits: Limits, present: int) -> FieldReport:
+def _describe_field(
+    name: str, decision: Decision, limits: Limits, *, present: int, worth: float | None
+) -> FieldReport:
     allocation, plan = decision.allocation, decision.plan.fields[name]
     effect = decision.effects.fields[name] if decision.effects else None
     low, high = decision.spread[name] if decision.spread else (None, None)
@@ -267,7 +280,7 @@ def _describe_field(name: str, decision: Decision, limits: Limits, present: int)
         share=plan.cost / allocation.budget if allocation.budget else 0.0,
         smallest=low,
         largest=high,
-        explained=effect.explained if effect else None,
+        worth=worth,
         p_value=effect.p_value if effect else None,
         why=_explain(name, decision, limits),
     )
@@ -306,7 +319,7 @@ def _explain_missing_table(name: str, decision: Decision, limits: Limits) -> str
 #: What candidates are called where their plan does not say it.
 _NAMES = {
     "equal": "equal dimensions, up to rounding, for all levels",
-    "split": "dimensions by worth (Theorem 3)",
+    "split": "dimensions by what each field explains",
 }
 
 

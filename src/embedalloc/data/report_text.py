@@ -1,5 +1,6 @@
 """A report in words, for someone who has not read the paper, in 80 columns."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from embedalloc.data.verdict import Answer, recall
@@ -21,8 +22,8 @@ LEGENDS = {
     "effect": "effect: the mean target of a row's level, pulled towards the overall mean where "
     "the level is rare, is a numeric input.",
     "trials": "trials: smallest and largest dimension if one trial network alone had decided.",
-    "worth": "worth: per cent of the squared error of a constant prediction that the field takes "
-    "away, beside all other columns.",
+    "worth": "worth: by how many per cent the {loss} of rows that validate rises if a linear "
+    "model of all columns is not told the field.",
 }
 _BAR = 10
 _SHORTEST_NAME = 8
@@ -31,7 +32,7 @@ _SHORTEST_NAME = 8
 def write_text(report: "Report") -> str:
     """Return the whole report."""
     heads, table = _write_table(report)
-    legends = [paragraph(text) for head, text in LEGENDS.items() if head in heads]
+    legends = [paragraph(text) for text in list_legends(report, heads)]
     parts = [[table], legends, write_facts(report), write_tries(report), list_answers(report)]
     return "\n\n".join("\n".join(part) for part in (*parts, list_steps(report)) if part)
 
@@ -54,6 +55,12 @@ def _write_table(report: "Report") -> tuple[list[str], str]:
     return [head.strip() for head in heads], text
 
 
+def list_legends(report: "Report", heads: Collection[str]) -> list[str]:
+    """Return what the columns of the table mean that need a word."""
+    loss = LOSSES[report.task]
+    return [text.format(loss=loss) for head, text in LEGENDS.items() if head in heads]
+
+
 def list_columns(report: "Report") -> list[tuple[str, str, list[str]]]:
     """Return head, alignment and cells of the columns between name and decision."""
     fields = report.fields
@@ -66,8 +73,8 @@ def list_columns(report: "Report") -> list[tuple[str, str, list[str]]]:
     if any(each.effect for each in fields):
         columns.append(("effect", "<", ["yes" if each.effect else "" for each in fields]))
     columns.append((" params", ">", [f"{each.parameters:,}" for each in fields]))
-    if any(each.explained is not None for each in fields):
-        columns.append(("worth", ">", [_write_percent(each.explained) for each in fields]))
+    if any(each.worth is not None for each in fields):
+        columns.append(("worth", ">", [_write_percent(each.worth) for each in fields]))
     return columns
 
 
@@ -75,12 +82,20 @@ def write_facts(report: "Report") -> list[str]:
     """Return what was spent, and on how many rows it rests."""
     share = 100 * report.spent / report.budget if report.budget else 0.0
     more = "with more, tables would grow" if report.budget_binds else "more would not be used"
-    lines = [
-        f"{report.allocation_rule}: {report.spent:,} of {report.budget:,} parameters ({share:.0f} "
-        f"%); {more}"
-    ]
+    spent = (
+        f"rule {report.allocation_rule}: {report.spent:,} of {report.budget:,} parameters spent "
+        f"({share:.0f} %); {more}"
+    )
+    lines = [paragraph(spent)]
     if report.rows_used < report.rows:
         lines.append(f"trained on a sample of {report.rows_used:,} of {report.rows:,} rows")
+    if report.rounds_left_out:
+        lines.append(
+            paragraph(
+                "the time was up before all trainings were done, so the verdicts rest on fewer; "
+                f"rounds left out: {report.rounds_left_out}"
+            )
+        )
     if report.budgets:
         lines.append("budgets that were tried with equal dimensions, and their validation loss:")
         for each in report.budgets:
@@ -169,7 +184,7 @@ def _write_answer(key: str, question: str, answer: Answer) -> str:
 
 def _write_percent(share: float | None) -> str:
     text = "" if share is None else f"{100 * share:.1f} %"
-    return "0.0 %" if text == "-0.0 %" else text
+    return "0.0 %" if text == "-0.0 %" else text.replace("-", "−")
 
 
 def _write_range(field: "FieldReport") -> str:

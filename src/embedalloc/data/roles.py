@@ -7,10 +7,12 @@ The rule, in this order, for a column that the user says nothing about:
 3. text, categories or booleans: a table, but an identifier (left out) if most rows have a level
    of their own;
 4. numbers that are not all whole, or of a short floating type: a number;
-5. whole numbers: an identifier if they count the rows, a table if there are at most twelve, a
-   table if they act as codes (see `embedalloc.data.codes`), and else a number.
+5. whole numbers: an identifier if they count the rows, or if most differ and the name ends in id;
+   a date if all are such as 20240229; a table if there are at most twelve, or if they act as codes
+   (see `embedalloc.data.codes`); and else a number.
 """
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
@@ -20,13 +22,15 @@ import pandas as pd
 
 from embedalloc.arrays import Floats
 from embedalloc.data.codes import act_as_codes
-from embedalloc.data.dates import TABLES, DateColumn, find_dates
+from embedalloc.data.dates import TABLES, DateColumn, find_dates, find_packed_dates
 from embedalloc.data.table import DataError, is_categorical
 
 RoleName = Literal["table", "number", "date", "identifier", "ignored"]
 
 #: So many different whole numbers, or fewer, are taken as categories.
 FEW_VALUES = 12
+#: Names of columns that number what they stand for, such as id, user_id, userId and PID.
+IDENTIFIER_NAME = r"(?i:^(rownames|index|uuid)$|(^|[ _.-])(id|uuid)$)|[a-z]I[dD]$|^[A-Z]{0,2}ID$"
 #: A column with fewer rows may have most of its values different without being an identifier.
 FEWEST_ROWS_OF_AN_IDENTIFIER = 20
 
@@ -165,10 +169,17 @@ def _guess_number(column: pd.Series, name: str, target: Floats) -> Role:
         or np.abs(present).max() > 2**53
     ):
         return Role(name, "number", "")
-    counts_rows = different == len(values) == np.ptp(present) + 1
-    if counts_rows and different >= FEWEST_ROWS_OF_AN_IDENTIFIER:
-        return Role(name, "identifier", "it counts the rows", guessed=True)
     why = f"{different:,} different whole numbers"
+    if len(values) >= FEWEST_ROWS_OF_AN_IDENTIFIER:
+        # Some numbers may be missing: rows without target are left out before.
+        if different == len(values) > np.ptp(present) / 2:
+            return Role(name, "identifier", "it counts the rows", guessed=True)
+        if 2 * different > present.size and re.search(IDENTIFIER_NAME, name):
+            why = f"{why} in {present.size:,} rows; an identifier by its name"
+            return Role(name, "identifier", why, guessed=True)
+    date = find_packed_dates(column)
+    if date is not None:
+        return Role(name, "date", _describe_date(date), guessed=True, date=date)
     if different <= FEW_VALUES:
         return Role(name, "table", f"only {why}", guessed=True)
     if 2 * different <= present.size and act_as_codes(present, target[known]):
@@ -188,6 +199,8 @@ def _name_number(column: pd.Series, name: str, why: str) -> Role:
 def _describe_date(date: DateColumn) -> str:
     first = date.first  # may lie outside the years that `strftime` knows
     words = {"days": f"days since {first.year}-{first.month:02}-{first.day:02}"}
+    if date.layout.startswith(("%H", "%I")):
+        words = {"days": "time of day as a number"}
     parts = ", ".join(words.get(part, part) for part in date.parts)
     if not date.ambiguous:
         return parts

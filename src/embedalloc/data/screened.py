@@ -29,11 +29,12 @@ and never wins: of seven runs in which it led on validation, another network los
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
 from embedalloc.data.decision import Decision
 from embedalloc.data.effects import CrossedEffects
 from embedalloc.data.plan import Plan, Wish, make_plan, plan_allocation
-from embedalloc.data.planned import CLEAR_ERRORS, START_NOISE, Candidate, compare
+from embedalloc.data.planned import CLEAR_ERRORS, START_NOISE, Candidate, compare, try_all
 from embedalloc.data.references import measure_references
 from embedalloc.data.rules import DataRule
 from embedalloc.from_cardinalities import integer_dimensions
@@ -141,28 +142,31 @@ def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Dec
     """Train the plans in turns, choose, and try the choice with split dimensions."""
     tried = [Candidate(plan) for plan in list_plans(case, budget)]
     for number in range(MOST_TURNS):
-        if number >= TURNS and not in_doubt(tried):
+        if number and (case.is_late or (number >= TURNS and not in_doubt(tried))):
             break
         turn = case.turn(number)
         places = [k for k, each in enumerate(tried) if in_contention(each, tried)]
-        for done, k in enumerate(places, start=1):
-            tried[k] = tried[k].try_on(turn)
+        found = try_all([(tried[k], turn) for k in places], jobs=case.jobs)
+        for done, (k, again) in enumerate(zip(places, found, strict=True), start=1):
+            tried[k] = again
             later = (MOST_TURNS - 1 - number) * len(places) + MOST_TURNS  # the split plan is last
             case.trained(len(places) - done + later)
     chosen = choose(tried)
     split = split_dimensions(case, chosen.plan)
     if split is not None:
-        measured = Candidate(split)
-        for number in range(chosen.tries):
-            measured = measured.try_on(case.turn(number))
-            case.trained(chosen.tries - 1 - number)
-        tried.append(measured)
+        turns = [(Candidate(split), case.turn(number)) for number in range(chosen.tries)]
+        losses: tuple[Floats, ...] = ()
+        for measured in try_all(turns, jobs=case.jobs):
+            losses += measured.losses
+            case.trained(chosen.tries - len(losses))
+        tried.append(Candidate(split, losses))
     return Decision(
         chosen.plan.to_allocation("screened", case.training.task),
         planned=chosen.plan,
         effects=effects,
         candidates=tuple(tried),
         references=measure_references(case),
+        rounds_left_out=max(0, TURNS - chosen.tries),
     )
 
 

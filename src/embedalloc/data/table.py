@@ -316,28 +316,6 @@ def learn_encoding(
     return encoder, data.take(order)
 
 
-def split_rows(
-    target: NDArray[Any], task: PredictionTask, share: float, order: Rows
-) -> tuple[Rows, Rows]:
-    """Split shuffled rows, every class by the same share; each part keeps its places.
-
-    Returns
-    -------
-    tuple
-        The rows that stay, and the share that is held out.
-    """
-    classes = np.zeros(len(order)) if task.kind == "regression" else target[order]
-    order = order[np.argsort(classes, kind="stable")]
-    counts = np.unique(classes, return_counts=True)[1]
-    ends = np.cumsum(counts)
-    many = np.diff(np.floor(share * np.append(0, ends) + 0.5)).astype(int)
-    # Of every class the first ones are held out: one row more or less hardly moves another.
-    held = np.zeros(len(order), dtype=np.bool_)
-    for begin, rows in zip(ends - counts, many, strict=True):
-        held[begin : begin + rows] = True
-    return np.sort(order[~held]), np.sort(order[held])
-
-
 def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
     """Return at most so many rows, drawn without replacement."""
     if len(data) <= most:

@@ -55,8 +55,13 @@ class UserFile(NamedTuple):
         return self.roles.prepare(self.columns)
 
 
-def read_rows(path: str | Path, *, target: str, **words: Any) -> tuple[pd.DataFrame, NDArray[Any]]:
-    """Return the columns of a file that are used, and its target.
+def read_rows(
+    path: str | Path, *, target: str, **words: Any
+) -> tuple[pd.DataFrame, NDArray[Any], dict[str, Any]]:
+    """Return the columns of a file that are used, its target, and what else is known of rows.
+
+    The last are words of `EmbeddingAllocator.fit`: weights, groups and times, None where the
+    words name no column of them.
 
     This is how the command `embedalloc plan` reads a file; the programs that it exports do so
     too. Rows without target are left out, and dates are split into parts.
@@ -70,7 +75,7 @@ def read_rows(path: str | Path, *, target: str, **words: Any) -> tuple[pd.DataFr
         As in `read_user_file`.
     """
     found = read_user_file(read_content(path), Path(path).name, target=target, **words)
-    return found.frame, found.target
+    return found.frame, found.target, dict(found.about)
 
 
 def read_user_file(

@@ -8,12 +8,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from embedalloc.arrays import Floats
 from embedalloc.data.dates import find_dates
 from embedalloc.data.ordering import Rows
-from embedalloc.data.table import DataError, FieldData, PredictionTask, RowNotes, split_rows
+from embedalloc.data.table import (
+    DataError,
+    FieldData,
+    PredictionTask,
+    RowNotes,
+    find_task,
+)
 from embedalloc.streams import stream
 
 
@@ -44,6 +50,57 @@ def hold_out_rows(
     if about.groups is not None:
         return _split_where(_draw_groups(about.groups, share, seed=seed, label=label), "group")
     return split_rows(target, task, share, order)
+
+
+def hold_out_some(
+    y: ArrayLike, *, groups: Any = None, times: Any = None, share: float = 0.2, seed: int = 0
+) -> tuple[Rows, Rows]:
+    """Return the rows to learn from and those that validate, as a plan splits them.
+
+    Parameters
+    ----------
+    y
+        The target.
+    groups, times
+        One of them at most, as in `EmbeddingAllocator.fit`: whole groups are held out, or the
+        last rows; otherwise random rows, every class by the same share.
+    share
+        About so much is held out.
+    seed
+        Of the random numbers.
+
+    Examples
+    --------
+    >>> hold_out_some([1.5, 2.5, 3.5, 4.5, 5.5], times=[3, 2, 1, 0, 4])
+    (array([0, 1, 2, 3]), array([4]))
+    """
+    target = np.asarray(y)
+    about = read_notes(None, groups, times, len(target))
+    task = find_task(target)
+    order = stream(seed, "rows").permutation(len(target))
+    return hold_out_rows(target, task, about, share, order, seed=seed, label="validation")
+
+
+def split_rows(
+    target: NDArray[Any], task: PredictionTask, share: float, order: Rows
+) -> tuple[Rows, Rows]:
+    """Split shuffled rows, every class by the same share; each part keeps its places.
+
+    Returns
+    -------
+    tuple
+        The rows that stay, and the share that is held out.
+    """
+    classes = np.zeros(len(order)) if task.kind == "regression" else target[order]
+    order = order[np.argsort(classes, kind="stable")]
+    counts = np.unique(classes, return_counts=True)[1]
+    ends = np.cumsum(counts)
+    many = np.diff(np.floor(share * np.append(0, ends) + 0.5)).astype(int)
+    # Of every class the first ones are held out: one row more or less hardly moves another.
+    held = np.zeros(len(order), dtype=np.bool_)
+    for begin, rows in zip(ends - counts, many, strict=True):
+        held[begin : begin + rows] = True
+    return np.sort(order[~held]), np.sort(order[held])
 
 
 def _split_where(held: NDArray[np.bool_], what: str) -> tuple[Rows, Rows]:

@@ -125,10 +125,10 @@ def answer_splitting(decision: Decision, *, pays_for_all: bool) -> Answer:
             "cannot tell", None, None, None, "this rule does not test it; the rule screened does"
         )
     if split is None or base is None:
-        return Answer("no", 0.0, 0.0, 0.0, "Theorem 3 gives these tables the same dimensions")
+        return Answer("no", 0.0, 0.0, 0.0, "dimensions by what each field explains are the same")
     gain, low, high = measure_gain(base, split)
     reason = (
-        f"the dimensions of Theorem 3 instead of equal ones in the same tables change the "
+        f"dimensions by what each field explains, instead of equal ones, change the "
         f"validation loss by {_percent(-gain)} ({_percent(-high)} to {_percent(-low)})"
     )
     if high < SMALL_GAIN:

@@ -1,0 +1,69 @@
+"""From encoded rows to a decision: sample them, find the budget, let the rule decide."""
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from embedalloc.checks import real_number
+from embedalloc.data.auto_budget import BudgetSearch, find_budget, list_budgets
+from embedalloc.data.case import DataCase, Limits
+from embedalloc.data.decision import Decision
+from embedalloc.data.rules import DataRule
+from embedalloc.data.table import FieldData, sample_rows, suggest_budget
+from embedalloc.data.time_limit import fit_into
+from embedalloc.data.worth import measure_worth
+from embedalloc.memory import parse_budget
+from embedalloc.problem import build_problem
+
+
+class Found(NamedTuple):
+    """A decision, the rows it rests on, the budgets tried, and what fields are worth."""
+
+    decision: Decision
+    data: FieldData
+    search: BudgetSearch | None = None
+    worth: Mapping[str, float] = {}
+
+
+def search_plan(
+    rule: DataRule,
+    everything: FieldData,
+    budget: int | str | None,
+    *,
+    limits: Limits,
+    max_rows: int,
+    minutes: Any,
+    seed: int,
+    prepare: Callable[..., DataCase],
+) -> Found:
+    """Return what a rule decides; see `EmbeddingAllocator` for the words.
+
+    Parameters
+    ----------
+    rule, everything
+        The rule, and all rows.
+    budget, limits, max_rows, minutes, seed
+        What the user wants; without a budget it is what pays three dimensions of every field.
+    prepare
+        Makes a case of rows, and of a `deadline`.
+    """
+    amount = None
+    if budget != "auto":
+        amount = (
+            suggest_budget(everything.cardinalities) if budget is None else parse_budget(budget)
+        )
+        if not rule.fits_small_budgets:
+            build_problem(everything.cardinalities, amount, **limits.constraints())
+    data = sample_rows(everything, max_rows, seed=seed)
+    if minutes is not None:
+        minutes = real_number(minutes, "minutes")
+        prepare = partial(prepare, deadline=time.monotonic() + 60 * minutes)
+        data = fit_into(data, minutes, prepare, searches=amount is None, seed=seed)
+    case = prepare(data)
+    search = None
+    if amount is None:
+        search = find_budget(case, list_budgets(data.cardinalities, limits))
+        amount = search.budget
+    decision = rule.decide(case, rule.gather(case), amount)
+    return Found(decision, data, search, measure_worth(case) if decision.effects else {})
