@@ -4,8 +4,8 @@ Names are loaded on first use, so that one part neither pays for the others nor 
 What is not listed here is public in the module where it lives.
 
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
-`proportional` (its rivals), `optimum` with `choice_search`, `result`, `rules` (all by name) and
-`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `exporters` and
+`proportional` (its rivals), `optimum` with `multiple_choice` and `choice_search`, `result`, `rules`
+(all by name) and `from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `exporters` and
 `programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`, `streams` and `text` serve them and
 the other rooms.
 """
@@ -29,13 +29,19 @@ if TYPE_CHECKING:
     from embedalloc.from_cardinalities import optimal_dimensions as optimal_dimensions
     from embedalloc.from_model import allocate_from_model as allocate_from_model
     from embedalloc.memory import parse_budget as parse_budget
+    from embedalloc.memory_plan.menus import TableChoice as TableChoice
+    from embedalloc.memory_plan.plan import MemoryPlan as MemoryPlan
+    from embedalloc.memory_plan.plan import plan_memory as plan_memory
     from embedalloc.problem import BudgetError as BudgetError
     from embedalloc.result import Allocation as Allocation
 
 #: The module where each name lives.
 _HOMES = {
     "Allocation": "result",
+    "MemoryPlan": "memory_plan.plan",
+    "TableChoice": "memory_plan.menus",
     "parse_budget": "memory",
+    "plan_memory": "memory_plan.plan",
     "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",
     "from_json": "exporters",
