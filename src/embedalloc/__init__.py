@@ -5,9 +5,9 @@ What is not listed here is public in the module where it lives.
 
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
 `proportional` (its rivals), `optimum` with `multiple_choice` and `choice_search`, `result`, `rules`
-(all by name) and `from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `exporters` and
-`programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`, `streams` and `text` serve them and
-the other rooms.
+(all by name) and `from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`,
+`exporters` and `programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`, `streams` and
+`text` serve them and the other rooms.
 """
 
 import importlib

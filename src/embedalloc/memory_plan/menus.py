@@ -20,7 +20,7 @@ from embedalloc.multiple_choice import keep_efficient
 from embedalloc.problem import PerField
 
 #: Numbers of levels with a row of their own that are tried, evenly spread over the orders.
-LEVELS_TRIED = 48
+LEVELS_TRIED = 96
 #: Dimensions that are tried.
 DIMENSIONS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 #: λ in rows of data, where nothing is known.

@@ -14,6 +14,8 @@ from scipy.special import ndtr
 from embedalloc.arrays import Floats, Ints
 from embedalloc.memory_plan.prices import NUMBER_FORMATS
 
+#: Points of the integral over hashes.
+POINTS = 96
 #: Mean of 1/m² over significands m between 1 and 2 whose logarithms are evenly spread.
 _MEAN_INVERSE_SQUARE = 0.375 / np.log(2.0)
 
@@ -63,37 +65,74 @@ def share_of_rows(counts: GroupedCounts, levels: Ints, buckets: Ints, smoothing:
 
     Notes
     -----
-    Levels that share a row have one estimate, their shrunken pooled mean. A set S with n rows of
-    data and Σn_l² = q explains the share (q/n²) · q/(q + λn) of its own effect. Own rows and one
-    shared row are exact; for buckets the set that a level meets is taken at its mean over hashes.
+    Levels that share a row have one estimate, their shrunken pooled mean. A set with n rows of
+    data and Σn_l² = q explains the share (q/n²) · q/(q + λn) of its own effect. This is exact for
+    own rows and for one shared row. Where a level meets others by hashing, it explains the mean
+    over hashes of n_l/n, times n_l/(n_l + λ): exact where the levels of a set are equally frequent.
     """
-    answer = np.zeros(len(levels))
-    for kept in np.unique(levels).tolist():
-        wanted = np.flatnonzero(levels == kept)
-        value, left = counts.left_from(kept)
-        answer[wanted] = _share_of_shared(value, left, buckets[wanted], smoothing)
-    own = _cumulate(counts, counts.values**2 / (counts.values + smoothing), levels)
-    return (own + answer) / max(counts.rows, 1.0)
+    n = counts.values
+    own = _add_first(counts, n**2 / (n + smoothing), levels)
+    total, squares = (_add_rest(counts, each, levels) for each in (n, n**2))
+    with np.errstate(invalid="ignore"):
+        common = squares**2 / total / (squares + smoothing * total)
+    met = _explain_in_buckets(counts, levels, buckets, smoothing)
+    shared = np.where(buckets == 1, common, met)
+    return (own + np.where(total > 0, shared, 0.0)) / max(counts.rows, 1.0)
 
 
-def _share_of_shared(value: Floats, left: Floats, buckets: Ints, smoothing: float) -> Floats:
-    """Return what the shared rows explain, in rows of data."""
-    total, squares = float(value @ left), float(value**2 @ left)
-    if total == 0.0:
-        return np.zeros(len(buckets))
-    each = 1.0 / np.asarray(buckets, dtype=np.float64)[:, None]
-    met = value + (total - value) * each
-    met_squares = value**2 + (squares - value**2) * each
-    told = value / met * met_squares / (met_squares + smoothing * met)
-    return told @ (value * left)
+def _explain_in_buckets(
+    counts: GroupedCounts, levels: Ints, buckets: Ints, smoothing: float
+) -> Floats:
+    """Return what levels explain that share rows by hashing, in rows of data, over all hashes.
+
+    The mean of 1/n over hashes is ∫ E[exp(−nt)] dt, where E[exp(−nt)] is a product over levels. The
+    integral is a sum over points t that are evenly spread over the orders.
+    """
+    counts = _merge_close(counts)
+    n, each = counts.values, 1.0 / buckets[:, None]
+    orders = np.linspace(np.log(1e-6 / counts.rows), np.log(60.0 / n[-1]), POINTS)
+    gone = np.exp(-np.outer(n, np.exp(orders)))
+    there = 1.0 - gone
+    kept, place = np.unique(levels, return_inverse=True)
+
+    def add_rest(worth: Floats) -> Floats:
+        return _add_rest(counts, worth, kept)[place]
+
+    # The logarithm of Π(1 − x/b) over all levels, then 1/(1 − x/b) for the level itself.
+    product = np.exp(-each * add_rest(there) - each**2 / 2.0 * add_rest(there**2))
+    worth, told = (n**3 / (n + smoothing))[:, None] * gone, np.zeros_like(product)
+    for power in range(3):
+        told += each**power * product * add_rest(worth)
+        worth = worth * there
+    return told @ np.exp(orders) * (orders[1] - orders[0])
 
 
-def _cumulate(counts: GroupedCounts, worth: Floats, levels: Ints) -> Floats:
-    """Return what the first so many levels are worth together."""
-    place = np.minimum(np.searchsorted(counts.ends, levels, side="left"), len(worth) - 1)
-    before = np.r_[0, counts.ends[:-1]]
-    whole = np.r_[0.0, np.cumsum(worth * (counts.ends - before))]
-    return whole[place] + (levels - before[place]) * worth[place]
+def _merge_close(counts: GroupedCounts) -> GroupedCounts:
+    """Put counts together that are within 2 per cent of each other, as their mean."""
+    order = np.floor(np.log(counts.values) / np.log(1.02))
+    last = np.r_[np.flatnonzero(np.diff(order)), len(order) - 1]
+    sizes = np.diff(counts.ends, prepend=0)
+    rows = np.add.reduceat(counts.values * sizes, np.r_[0, last[:-1] + 1])
+    ends = counts.ends[last]
+    return GroupedCounts(rows / np.diff(ends, prepend=0), ends)
+
+
+def _add_first(counts: GroupedCounts, worth: Floats, levels: Ints) -> Floats:
+    """Return what the first so many levels are worth together; one worth for equal counts."""
+    everything = _add_rest(counts, worth, np.zeros(1, np.int64))
+    return everything - _add_rest(counts, worth, levels)
+
+
+def _add_rest(counts: GroupedCounts, worth: Floats, levels: Ints) -> Floats:
+    """Return what all but the first so many levels are worth together."""
+    sizes = np.diff(counts.ends, prepend=0)
+    column = (-1,) + (1,) * (worth.ndim - 1)
+    sums = np.cumsum((worth * sizes.reshape(column))[::-1], axis=0)[::-1]
+    sums = np.concatenate([sums, np.zeros_like(sums[:1])])
+    place = np.searchsorted(counts.ends, levels, side="right")
+    group = np.minimum(place, len(sizes) - 1)
+    here = np.where(place < len(sizes), counts.ends[group] - levels, 0)
+    return sums[np.minimum(place + 1, len(sizes))] + here.reshape(column) * worth[group]
 
 
 def share_of_columns(dimensions: Ints, coefficient: float, signal: float) -> Floats:
