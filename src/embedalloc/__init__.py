@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from embedalloc.exporters import to_fastai as to_fastai
     from embedalloc.exporters import to_json as to_json
     from embedalloc.exporters import to_keras as to_keras
+    from embedalloc.exporters import to_projections as to_projections
     from embedalloc.exporters import to_pytorch_tabular as to_pytorch_tabular
     from embedalloc.exporters import to_pytorch_widedeep as to_pytorch_widedeep
     from embedalloc.exporters import to_torch as to_torch
@@ -48,6 +49,7 @@ _HOMES = {
     "to_fastai": "exporters",
     "to_json": "exporters",
     "to_keras": "exporters",
+    "to_projections": "exporters",
     "to_pytorch_tabular": "exporters",
     "to_pytorch_widedeep": "exporters",
     "to_torch": "exporters",

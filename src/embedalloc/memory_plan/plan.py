@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from embedalloc.arrays import Ints
 from embedalloc.choice_search import Choices
+from embedalloc.exporters import without_dots
+from embedalloc.extras import needed_for
 from embedalloc.memory import parse_bytes
 from embedalloc.memory_plan.menus import (
     DIMENSIONS,
@@ -23,12 +25,17 @@ from embedalloc.multiple_choice import solve_choices
 from embedalloc.problem import BudgetError, PerField
 from embedalloc.text import cut_name, text_table
 
+if TYPE_CHECKING:
+    from embedalloc.memory_plan.torch_tables import PlannedTables
+
 #: Number formats that are tried: tables that serve, and tables that are trained.
 SERVING_FORMATS = ("float32", "float16", "int8", "int4")
 TRAINING_FORMATS = ("float32", "float16")
 
 #: Spreads codes over buckets: 2^64 divided by the golden ratio, as a signed number.
-_SPREAD = np.int64(0x9E3779B97F4A7C15 - 2**64)
+SPREAD = 0x9E3779B97F4A7C15 - 2**64
+#: What torchrec calls the number formats.
+_IN_TORCHREC = {"float32": "FP32", "float16": "FP16", "bfloat16": "BF16"}
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class PlannedTable:
         """
         codes = np.asarray(codes, dtype=np.int64)
         with np.errstate(over="ignore"):
-            spread = ((codes * _SPREAD) >> 32) & 0xFFFFFFFF
+            spread = ((codes * np.int64(SPREAD)) >> 32) & 0xFFFFFFFF
         shared = self.levels + spread % max(self.buckets, 1)
         return np.where((codes >= 0) & (codes < self.levels), codes, shared)
 
@@ -136,6 +143,35 @@ class MemoryPlan:
                 name: asdict(table) | {"rows": table.rows} for name, table in self.tables.items()
             },
         }
+
+    def to_torch(self) -> "PlannedTables":
+        """Return new, untrained tables as one torch module, which takes codes by frequency.
+
+        Numbers that are stored as int8 or int4 are trained in float32; the module's `pack` stores
+        them so.
+        """
+        with needed_for("to_torch"):
+            from embedalloc.memory_plan.torch_tables import PlannedTables
+
+        return PlannedTables(self)
+
+    def to_torchrec(self) -> list[dict[str, Any]]:
+        """Return keywords for one `EmbeddingBagConfig` per table.
+
+        `data_type` is the text of torchrec's `DataType`. Lookups are rows: map codes with
+        `PlannedTable.rows_of` first. For a common width add the module's `projections`.
+        """
+        return [
+            {
+                "name": f"t_{without_dots(name)}",
+                "num_embeddings": table.rows,
+                "embedding_dim": table.dimension,
+                "feature_names": [name],
+                "data_type": _IN_TORCHREC.get(table.number_format, table.number_format.upper()),
+            }
+            for name, table in self.tables.items()
+            if table.rows
+        ]
 
     def __str__(self) -> str:
         head = ["field", "levels", "own rows", "shared", "columns", "numbers", "bytes", "covered"]
@@ -226,10 +262,10 @@ def plan_memory(
     >>> counts = {"user": np.arange(1000, 0, -1), "shop": np.array([40_000, 30_000, 20_000])}
     >>> print(plan_memory(counts, "4 kB"))
     field  levels  own rows  shared  columns  numbers  bytes  covered
-    user    1,000       643      16        4     int4  3,954    87.2%
+    user    1,000       646      16        4     int4  3,972    87.4%
     shop        3         3       1        3  float16     24   100.0%
-    exact: 3,978 of 4,000 bytes spent, 22 left over
-    error 0.420628 by the surrogate, at most 0 above the optimum
+    exact: 3,996 of 4,000 bytes spent, 4 left over
+    error 0.4186 by the surrogate, at most 0 above the optimum
     """
     if formats is None:
         formats = SERVING_FORMATS if optimizer is None else TRAINING_FORMATS
