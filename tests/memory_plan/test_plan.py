@@ -75,7 +75,7 @@ def test_theorem_3_is_the_case_of_all_levels_in_float32():
 
 def test_the_surrogate_with_all_levels_and_many_rows_of_data_comes_to_theorem_3():
     # Rows of data without end: a level's effect is known, and only a/d is lost.
-    rows, a, signal = np.array([40, 250, 1000]), np.array([1.0, 2.0, 0.5]), 10.0
+    rows, a, signal = np.array([200, 250, 1000]), np.array([1.0, 2.0, 0.5]), 10.0
     counts = {f"x{j}": np.full(n, 10**12) for j, n in enumerate(rows)}
     budget = 10_000
     problem = build_memory_problem(

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from embedalloc.memory_plan.surrogate import (
+    full_rank,
     group_counts,
     mean_squared_range,
     share_of_columns,
@@ -83,8 +84,15 @@ def test_a_spectrum_whose_tail_is_a_over_d_is_held_so():
     spectrum = np.r_[signal - a, a / (k * (k - 1))]
     dimensions = np.array([1, 2, 5, 30])
     held = np.cumsum(spectrum)[dimensions - 1] / signal
-    assert share_of_columns(dimensions, a, signal) == pytest.approx(held, rel=1e-12)
-    assert share_of_columns(np.array([1]), 5.0, 3.0).tolist() == [0.0]
+    ranks = np.full(4, 1000)
+    assert share_of_columns(dimensions, ranks, a / signal) == pytest.approx(held, rel=1e-12)
+    assert share_of_columns(np.array([1]), ranks[:1], 5.0 / 3.0).tolist() == [0.0]
+
+
+def test_as_many_columns_as_the_rank_hold_everything():
+    levels = np.random.default_rng(0).normal(size=(6, 40))
+    assert np.linalg.matrix_rank(levels - levels.mean(0)) == full_rank(np.array([6]))[0] == 5
+    assert share_of_columns(np.array([4, 5, 6]), np.full(3, 5), 0.8).tolist() == [0.8, 1.0, 1.0]
 
 
 @pytest.mark.parametrize(("name", "bits"), [("int8", 8), ("int4", 4)])

@@ -11,6 +11,7 @@ from embedalloc.checks import LARGEST_WEIGHT, by_name, name_values, real_number,
 from embedalloc.memory_plan.prices import NUMBER_FORMATS, Prices, find_format
 from embedalloc.memory_plan.surrogate import (
     GroupedCounts,
+    full_rank,
     group_counts,
     share_of_columns,
     share_of_numbers,
@@ -119,7 +120,8 @@ class MemoryProblem:
             field, told[place], levels[place], buckets[place], dimensions[column], kind
         )
         steps = np.array([NUMBER_FORMATS[name].step for name in self.formats])
-        useful = found.dimension <= np.maximum(found.levels + found.buckets - 1, dimensions.min())
+        enough = np.searchsorted(dimensions, full_rank(found.levels + found.buckets))
+        useful = column <= enough  # a column more than the rank tells nothing
         found = found.take(useful & (found.dimension % steps[found.number_format] == 0))
         return Menu(*(np.r_[none, some] for none, some in zip(nothing, found, strict=True)))
 
@@ -144,7 +146,8 @@ class MemoryProblem:
         self, field: Field, told: Floats, levels: Ints, buckets: Ints, dimension: Ints, kind: Ints
     ) -> Menu:
         """Return tables with their bytes and the surrogate's errors."""
-        held = share_of_columns(dimension, field.coefficient, field.signal)
+        rank = full_rank(levels + buckets)
+        held = share_of_columns(dimension, rank, field.coefficient / field.signal)
         cost, kept = np.zeros_like(dimension), np.ones(len(dimension))
         for number, name in enumerate(self.formats):
             mine = kind == number

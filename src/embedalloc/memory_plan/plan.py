@@ -263,9 +263,9 @@ def plan_memory(
     >>> print(plan_memory(counts, "4 kB"))
     field  levels  own rows  shared  columns  numbers  bytes  covered
     user    1,000       646      16        4     int4  3,972    87.4%
-    shop        3         3       1        3  float16     24   100.0%
-    exact: 3,996 of 4,000 bytes spent, 4 left over
-    error 0.4186 by the surrogate, at most 0 above the optimum
+    shop        3         2       1        2     int4     15    77.8%
+    exact: 3,987 of 4,000 bytes spent, 13 left over
+    error 0.252044 by the surrogate, at most 0 above the optimum
     """
     if formats is None:
         formats = SERVING_FORMATS if optimizer is None else TRAINING_FORMATS

@@ -135,12 +135,29 @@ def _add_rest(counts: GroupedCounts, worth: Floats, levels: Ints) -> Floats:
     return sums[np.minimum(place + 1, len(sizes))] + here.reshape(column) * worth[group]
 
 
-def share_of_columns(dimensions: Ints, coefficient: float, signal: float) -> Floats:
-    """Return the share of the effects that d columns hold: all but a/d of the signal s².
+def share_of_columns(dimensions: Ints, ranks: Ints, coefficient: float) -> Floats:
+    """Return the share of the effects that d columns hold: all but a/d, and all at full rank.
 
-    It is 0 where a/d is more than there is.
+    Parameters
+    ----------
+    dimensions, ranks
+        Columns, and how many hold everything.
+    coefficient
+        a as a share of the signal s². Where a/d is more than there is, nothing is held.
     """
-    return np.maximum(0.0, 1.0 - coefficient / signal / dimensions)
+    held = np.maximum(0.0, 1.0 - coefficient / dimensions)
+    return np.where(dimensions >= ranks, 1.0, held)
+
+
+def full_rank(rows: Ints) -> Ints:
+    """Return the columns that hold all effects of so many rows: one less, the mean tells nothing.
+
+    Examples
+    --------
+    >>> full_rank(np.array([1, 2, 10])).tolist()
+    [1, 1, 9]
+    """
+    return np.maximum(rows - 1, 1)
 
 
 def share_of_numbers(dimensions: Ints, number_format: str) -> Floats:
