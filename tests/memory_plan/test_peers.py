@@ -52,7 +52,7 @@ def test_each_peer_takes_the_largest_plan_that_fits():
     found = compare_peers(build(prices=Prices(), formats=["float32"]), budget)
     rows = sum(len(counts) + 1 for counts in SMALL.values())
     (equal,) = {table.dimension for table in found["equal dimensions"].tables.values()}
-    assert equal == min(16, budget // (4 * rows))
+    assert equal == min(64, budget // (4 * rows))
     # Hashed and frequent rows: written out, one more does not fit.
     hashed = max(
         m

@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, str] = {
     "plan": "Choose embedding dimensions for the table in a file.",
     "compare": "Compare allocation rules on the table in a file.",
     "solve": "Choose dimensions from cardinalities and a budget; no data needed.",
+    "memory": "Choose rows, columns and number formats under a budget of bytes.",
     "rules": "List the allocation rules, each in one sentence with its source.",
     "audit": "Find the confusion matrices behind printed metrics.",
 }

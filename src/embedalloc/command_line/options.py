@@ -115,7 +115,7 @@ def read_pairs(texts: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def read_limits(
-    texts: Sequence[str], names: Iterable[str], option: str, *, otherwise: int | None
+    texts: Sequence[str], names: Iterable[str], option: str, *, otherwise: float | None
 ) -> Any:
     """Return one number for all, or numbers by name; a lone number counts for the others."""
     lone = [text for text in texts if "=" not in text]
