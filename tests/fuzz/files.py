@@ -36,11 +36,15 @@ HEART = ROOT / "workflow/resources/heart_disease"
 SALES = b"town,shop,age,bought\n" + b"".join(
     b"t%d,s%d,%d.5,%d\n" % (row % 4, row % 7, row, row % 2) for row in range(60)
 )
+COUNTS = b"field,level,rows\n" + b"".join(
+    b"town,t%d,%d\nshop,s%d,%d\n" % (k, 90 - k, k, 1 + k * k) for k in range(30)
+)
 #: What a command is given besides: quick options that make it work on an undamaged file.
 LAST = {
     "audit": [("--n-max", "12"), ("--n", "7")],
     "solve": [("--cardinality", "a=9", "--cardinality", "b=5", "--budget", "60")],
     "rules": [()],
+    "memory": [("--budget", "600 B"), ("--budget", "600 B", "--compare")],
     "plan": [("--target", "bought", "--budget", "60", "--rule", "equal")],
     "compare": [("--target", "bought", "--budget", "60", "--splits", "2", "--rules", "equal")],
 }
@@ -139,7 +143,7 @@ seeds = st.integers(0, 2**63)
 
 def command_check(name: str):
     """Return a check of one command: an answer, or one line and exit code 2 and nothing written."""
-    whole = {"audit": PAPER, "plan": SALES, "compare": SALES}.get(name)
+    whole = {"audit": PAPER, "plan": SALES, "compare": SALES, "memory": COUNTS}.get(name)
 
     def check(seed: int) -> None:
         rng = random.Random(seed)

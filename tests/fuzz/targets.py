@@ -43,6 +43,7 @@ TARGETS = {
     "audit": Target(files.seeds, files.COMMAND_CHECKS["audit"], 500),
     "solve": Target(files.seeds, files.COMMAND_CHECKS["solve"], 600),
     "rules": Target(files.seeds, files.COMMAND_CHECKS["rules"], 20),
+    "memory": Target(files.seeds, files.COMMAND_CHECKS["memory"], 200),
     "plan": Target(files.seeds, files.COMMAND_CHECKS["plan"], 250),
     "compare": Target(files.seeds, files.COMMAND_CHECKS["compare"], 100),
 }

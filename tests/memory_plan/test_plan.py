@@ -252,6 +252,9 @@ def test_rows_in_question_go_from_none_to_all():
         ({"formats": []}, "formats: there is none"),
         ({"dimensions": []}, "dimensions: there is none"),
         ({"dimensions": [0]}, "dimensions: 0 is not between 1 and"),
+        ({"dimensions": [2**21]}, "dimensions: 2097152 is more than 1048576"),
+        ({"width": 2**21}, "width: 2097152 is more than 1048576"),
+        ({"measured": {"user": [(2**40, 1, 4, "int8", 0.5)]}}, "levels: 1099511627776 is more"),
         ({"width": 0}, "width: 0 is not between 1 and"),
         ({"key_bytes": -1}, "key_bytes: -1 is not between 0 and"),
         ({"signals": {"shop": 1.0}}, "signals: 'shop' is not a field"),
@@ -274,6 +277,15 @@ def test_a_budget_below_the_cheapest_measured_tables_is_refused():
     measured = {"user": [TableChoice(1, 1, 4, "float32", 0.5)]}
     with pytest.raises(BudgetError, match="budget 31 is below 32 bytes"):
         plan_memory({"user": [3, 2]}, 31, measured=measured)
+
+
+def test_the_largest_numbers_that_are_accepted_do_not_overflow():
+    huge = TableChoice(2**36, 2**36, 2**20, "float32", 0.1)
+    measured = {"user": [huge, TableChoice(0, 0, 0, "float32", 0.5)]}
+    words = {"measured": measured, "optimizer": "adam", "key_bytes": 2**20, "width": 2**20 - 1}
+    plan = plan_memory({"user": [3, 2]}, 2**53, **words)
+    assert plan.bytes == 0  # the other one costs more than a budget can be
+    assert (Prices("adam").row_bytes(np.array([2**20]), "float32") * 2**37 > 2**53).all()
 
 
 def test_sizes_in_words():

@@ -21,6 +21,7 @@ from embedalloc.command_line.options import (
 )
 from embedalloc.command_line.outputs import check_place, print_or_write
 from embedalloc.extras import needed_for
+from embedalloc.input_file import read_content
 from embedalloc.memory import parse_bytes
 from embedalloc.memory_plan.menus import DIMENSIONS, SMOOTHING, build_memory_problem
 from embedalloc.memory_plan.peers import compare_peers
@@ -192,28 +193,28 @@ def read_counts(path: Path) -> dict[str, Ints]:
     """Return the rows of data of every level by field, from CSV or parquet."""
     with needed_for("a file of counts"):
         import pyarrow as pa
-        import pyarrow.dataset
+        import pyarrow.csv
+        import pyarrow.parquet
 
-    path.stat()  # whose message, if there is no such file, is plain
-    kind = "parquet" if path.suffix.lower() in (".parquet", ".pq") else "csv"
+    content = pa.BufferReader(read_content(path))
     try:
-        data = pyarrow.dataset.dataset(str(path), format=kind)
-        missing = {FIELD, ROWS} - set(data.schema.names)
+        is_parquet = content.read(4) == b"PAR1"
+        content.seek(0)
+        read = pyarrow.parquet.read_table if is_parquet else pyarrow.csv.read_csv
+        table = read(content)
+        missing = {FIELD, ROWS} - set(table.column_names)
         if missing:
-            raise ValueError(
-                f"{path}: there is no column {min(missing)!r}; it has "
-                f"{', '.join(map(repr, data.schema.names[:8]))}"
-            )
-        table = data.to_table(columns=[FIELD, ROWS])
-    except (OSError, pa.ArrowInvalid) as error:
+            there = ", ".join(map(repr, table.column_names[:8]))
+            raise ValueError(f"there is no column {min(missing)!r}; it has {there}")
+        if not table.num_rows:
+            raise ValueError("there is no line with a count")
+        if not pa.types.is_integer(table[ROWS].type) or table[ROWS].null_count:
+            raise ValueError(f"the column {ROWS!r} holds other things than whole numbers")
+        names = table[FIELD].cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()
+        counts = table[ROWS].cast(pa.int64()).to_numpy()
+    except (pa.ArrowException, ValueError) as error:
         raise ValueError(f"{path}: {error}") from None
-    if not table.num_rows:
-        raise ValueError(f"{path}: there is no line with a count")
-    if not pa.types.is_integer(table[ROWS].type) or table[ROWS].null_count:
-        raise ValueError(f"{path}: the column {ROWS!r} holds other things than whole numbers")
-    names = table[FIELD].cast(pa.string()).combine_chunks().dictionary_encode()
-    codes, counts = names.indices.to_numpy(zero_copy_only=False), table[ROWS].to_numpy()
-    order = np.argsort(codes, kind="stable")
+    codes = names.indices.to_numpy(zero_copy_only=False)
     bounds = np.cumsum(np.bincount(codes, minlength=len(names.dictionary)))[:-1]
-    parts = np.split(counts[order], bounds)
+    parts = np.split(counts[np.argsort(codes, kind="stable")], bounds)
     return dict(zip(names.dictionary.to_pylist(), parts, strict=True))

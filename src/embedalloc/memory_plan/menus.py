@@ -8,7 +8,14 @@ import numpy as np
 
 from embedalloc.arrays import Floats, Ints
 from embedalloc.checks import LARGEST_WEIGHT, by_name, name_values, real_number, show, whole_number
-from embedalloc.memory_plan.prices import NUMBER_FORMATS, Prices, find_format
+from embedalloc.memory_plan.prices import (
+    LARGEST_HEIGHT,
+    LARGEST_WIDTH,
+    NUMBER_FORMATS,
+    Prices,
+    at_most,
+    find_format,
+)
 from embedalloc.memory_plan.surrogate import (
     GroupedCounts,
     full_rank,
@@ -203,7 +210,8 @@ def build_memory_problem(
     if not named:
         raise ValueError(f"counts: {show(counts)} does not give counts by field")
     names = tuple(named)
-    sizes = tuple(sorted({whole_number(d, "dimensions", least=1) for d in dimensions}))
+    checked = {whole_number(d, "dimensions", least=1) for d in dimensions}
+    sizes = tuple(sorted(at_most(d, "dimensions", LARGEST_WIDTH) for d in checked))
     if prices.width is not None:
         sizes = (*(d for d in sizes if d < prices.width), prices.width)
     if not sizes:
@@ -268,8 +276,9 @@ def _check_measured(
         if not isinstance(each, tuple) or len(each) != 5:
             raise ValueError(f"{place}: {show(each)} is not a TableChoice with its error")
         choice = TableChoice(*each)
-        for what, value in zip(choice._fields[:3], choice[:3], strict=True):
-            whole_number(value, f"{place}, {what}", least=0)
+        limits = (LARGEST_HEIGHT, LARGEST_HEIGHT, LARGEST_WIDTH)
+        for what, value, largest in zip(choice._fields, choice, limits, strict=False):
+            at_most(whole_number(value, f"{place}, {what}", least=0), f"{place}, {what}", largest)
         if (choice.rows == 0) != (choice.dimension == 0):
             raise ValueError(f"{place}: {show(each)} has rows without columns, or the reverse")
         if choice.rows and choice.number_format not in formats:

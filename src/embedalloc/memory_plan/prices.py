@@ -10,6 +10,10 @@ from embedalloc.arrays import Ints
 from embedalloc.checks import show, whole_number
 
 
+#: Columns and bytes of a key may be so many, and rows of a table: 64 bits hold any product.
+LARGEST_WIDTH, LARGEST_HEIGHT = 2**20, 2**36
+
+
 class NumberFormat(NamedTuple):
     """How a number of a table is stored.
 
@@ -88,9 +92,9 @@ class Prices:
             raise ValueError(
                 f"optimizer: {show(self.optimizer)} is not one of {', '.join(OPTIMIZERS)}, nor None"
             )
-        whole_number(self.key_bytes, "key_bytes", least=0)
+        at_most(whole_number(self.key_bytes, "key_bytes", least=0), "key_bytes", LARGEST_WIDTH)
         if self.width is not None:
-            whole_number(self.width, "width", least=1)
+            at_most(whole_number(self.width, "width", least=1), "width", LARGEST_WIDTH)
 
     def row_bytes(self, dimensions: Ints, number_format: str) -> Ints:
         """Return the bytes of one row of so many numbers, with the optimiser's state.
@@ -115,6 +119,13 @@ class Prices:
             return np.zeros_like(dimensions)
         bytes_of = self.width * self.row_bytes(dimensions, "float32")
         return np.where(dimensions == self.width, 0, bytes_of)
+
+
+def at_most(number: int, what: str, largest: int) -> int:
+    """Return a number, or refuse one that is too large to be meant."""
+    if number > largest:
+        raise ValueError(f"{what}: {number} is more than {largest}")
+    return number
 
 
 def find_format(name: str) -> NumberFormat:
