@@ -34,7 +34,7 @@ def compare_peers(
         As for the exact plan.
     base
         Columns of the rules that choose rows only, and of the pilot behind dimensions by variance.
-        Equal and mixed dimensions go up to the largest that the exact plan may take.
+        Equal and mixed dimensions are cut at the largest that the exact plan may take.
     by_variance
         Dimensions of all fields by the share of variance that they keep, where they are known. By
         default they follow from the surrogate's spectrum of `base` columns.
@@ -44,7 +44,9 @@ def compare_peers(
     ratios = spectral_dimensions(plain, base) if by_variance is None else by_variance
     peers: dict[str, Sequence[list[TableChoice]] | _Scale] = {
         "equal dimensions": _Scale(lambda d: _whole(plain, np.full(len(plain.fields), d)), 1, most),
-        "mixed dimensions": _Scale(lambda d: _whole(plain, mixed_dimensions(plain, d)), 1, most),
+        "mixed dimensions": _Scale(
+            lambda d: _whole(plain, np.minimum(mixed_dimensions(plain, d), most)), 1, 100 * most
+        ),
         "dimensions by variance": [_whole(plain, np.array(ratios[r])) for r in sorted(ratios)],
         "hashed rows": _Scale(lambda rows: _hashed(plain, rows, base), 1, _most_levels(plain)),
         "frequent rows": _Scale(lambda rank: _frequent(plain, rank, base), 0, _ranks(plain)),

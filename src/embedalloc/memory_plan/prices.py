@@ -9,7 +9,6 @@ import numpy as np
 from embedalloc.arrays import Ints
 from embedalloc.checks import show, whole_number
 
-
 #: Columns and bytes of a key may be so many, and rows of a table: 64 bits hold any product.
 LARGEST_WIDTH, LARGEST_HEIGHT = 2**20, 2**36
 
