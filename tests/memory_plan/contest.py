@@ -168,7 +168,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=["criteo", "flights", "adult", "birds", "hotel"])
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--rows", type=int, default=6_000)
     arguments = parser.parse_args()
     if arguments.what == "criteo":
         compare_on_criteo([20_000_000, 200_000_000, 2_000_000_000])
