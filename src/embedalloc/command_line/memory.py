@@ -39,8 +39,8 @@ FIELD, ROWS = "field", "rows"
 
 _EXAMPLES = """\b
 Examples:
-  embedalloc memory counts.parquet --budget "2 GB" --optimizer rowwise_adagrad
-  embedalloc memory counts.csv --budget "64 MB" --format int8 --width 16 --json
+  embedalloc memory counts.parquet --budget "2 GB" --optimizer adam
+  embedalloc memory counts.csv --budget "64 MB" --format int8 --width 16
 """
 
 

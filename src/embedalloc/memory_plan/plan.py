@@ -176,7 +176,7 @@ class MemoryPlan:
     def __str__(self) -> str:
         head = ["field", "levels", "own rows", "shared", "columns", "numbers", "bytes", "covered"]
         rows = [
-            [cut_name(name), f"{table.cardinality:,}", *_describe(table)]
+            [cut_name(name, 16), f"{table.cardinality:,}", *_describe(table)]
             for name, table in self.tables.items()
         ]
         return "\n".join([text_table(head, rows), self.sum_up()])
