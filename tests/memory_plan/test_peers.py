@@ -70,6 +70,16 @@ def test_each_peer_takes_the_largest_plan_that_fits():
         assert table.levels == (SMALL[name] >= least).sum()
 
 
+def test_with_a_width_no_peer_has_more_columns_and_projections_count():
+    problem = build(prices=Prices(width=8), formats=["float32"])
+    for name, plan in compare_peers(problem, 3_000_000).items():
+        dimensions = {table.dimension for table in plan.tables.values()}
+        assert max(dimensions) <= 8, name
+        rows = sum(table.rows * table.dimension for table in plan.tables.values())
+        projected = sum(8 * t.dimension for t in plan.tables.values() if t.dimension != 8)
+        assert plan.bytes == 4 * (rows + projected), name
+
+
 def test_mixed_dimensions_follow_the_popularity():
     problem = build({"a": np.ones(10, int), "b": np.ones(10_000, int)})
     assert mixed_dimensions(problem, 16).tolist() == [16, 2]  # 16 · 1000^-0.3 = 2.01

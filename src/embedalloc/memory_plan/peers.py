@@ -34,13 +34,14 @@ def compare_peers(
         As for the exact plan.
     base
         Columns of the rules that choose rows only, and of the pilot behind dimensions by variance.
-        Equal and mixed dimensions are cut at the largest that the exact plan may take.
+        Equal and mixed dimensions are cut at the largest that the exact plan may take. A common
+        width takes its place.
     by_variance
         Dimensions of all fields by the share of variance that they keep, where they are known. By
         default they follow from the surrogate's spectrum of `base` columns.
     """
     plain = replace(problem, formats=("float32",))
-    most = plain.dimensions[-1]
+    base, most = problem.prices.width or base, plain.dimensions[-1]
     ratios = spectral_dimensions(plain, base) if by_variance is None else by_variance
     peers: dict[str, Sequence[list[TableChoice]] | _Scale] = {
         "equal dimensions": _Scale(lambda d: _whole(plain, np.full(len(plain.fields), d)), 1, most),

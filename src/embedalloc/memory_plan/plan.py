@@ -1,7 +1,7 @@
 """The exact choice of tables under a budget of bytes, and its result."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -303,7 +303,7 @@ def solve_memory(problem: MemoryProblem, budget: int) -> MemoryPlan:
     found = solve_choices(choices, budget)
     places = found.rows - (np.cumsum(sizes) - sizes)
     chosen = [menu.take([place]) for menu, place in zip(menus, places.tolist(), strict=True)]
-    return name_plan(problem, chosen, budget, "exact", found.lower_bound)
+    return name_plan(problem, chosen, budget, "exact", found.objective - found.lower_bound)
 
 
 def name_plan(
@@ -311,7 +311,7 @@ def name_plan(
     chosen: Sequence[Menu],
     budget: int,
     rule: str,
-    lower_bound: float | None = None,
+    gap: float | None = None,
 ) -> MemoryPlan:
     """Return the named result from one table per field, after a last look at the budget."""
     tables = {
@@ -319,7 +319,9 @@ def name_plan(
         for field, menu in zip(problem.fields, chosen, strict=True)
     }
     measured = tuple(field.name for field in problem.fields if field.measured)
-    plan = MemoryPlan(rule, tables, budget, problem.prices, lower_bound, measured)
+    plan = MemoryPlan(rule, tables, budget, problem.prices, measured=measured)
+    if gap is not None:
+        plan = replace(plan, lower_bound=plan.error - gap)
     if plan.bytes > budget:
         raise AssertionError(f"{rule} broke the budget: {plan.bytes} of {budget}")
     return plan
