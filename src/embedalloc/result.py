@@ -85,10 +85,6 @@ class Allocation:
         if self.objective is not None:
             gap = "" if self.gap is None else f", at most {self.gap:.4g} above the optimum"
             lines.append(f"objective {self.objective:.6g}{gap}")
-        if self.width is not None:
-            lines.append(
-                f"projected to {self.width:,} columns each, at {self.projections:,} of these"
-            )
         lines += [
             f"{make_visible(name)}: also the table of {', '.join(map(make_visible, others))}"
             for name, others in self.shared.items()
@@ -96,10 +92,15 @@ class Allocation:
         return "\n".join(lines)
 
     def sum_up(self) -> str:
-        """Return what was spent, in a line."""
-        return (
+        """Return what was spent, in a line, and in another what of it projects to the width."""
+        spent = (
             f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
             f"{self.leftover:,} left over"
+        )
+        if self.width is None:
+            return spent
+        return (
+            f"{spent}\nprojected to {self.width:,} columns each, at {self.projections:,} of these"
         )
 
 

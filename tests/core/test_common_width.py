@@ -1,10 +1,14 @@
 """One width for all fields: priced as built, and the same after a round trip."""
 
+import json
+
 import pytest
 import torch
+from click.testing import CliRunner
 from torch import nn
 
 from embedalloc import allocate, from_json, to_json, to_projections, to_torch, to_torchrec
+from embedalloc.command_line import main
 from embedalloc.exporters import export_text
 from embedalloc.rules import RULES
 
@@ -106,3 +110,15 @@ def test_curves_keep_to_what_was_measured():
     plan = allocate({"user": 943, "town": 40}, 20_000, curves=curves, width=16)
     assert plan.dimensions == {"user": 4, "town": 15}
     assert plan.parameters == {"user": 4 * 959, "town": 15 * 56}
+
+
+def test_the_command_projects_too():
+    words = ["solve", "--cardinality", "user=943", "--cardinality", "town=40", "--budget", "9000"]
+    out = CliRunner().invoke(main, [*words, "--width", "16"])
+    assert "projected to 16 columns each" in out.stdout
+    assert "full, at N - 1 or at the maximum: 'town'" in out.stdout
+    content = json.loads(CliRunner().invoke(main, [*words, "--width", "16", "--json"]).stdout)
+    assert content["width"] == 16
+    wrong = CliRunner().invoke(main, [*words, "--width", "1.5"])
+    assert wrong.exit_code == 2
+    assert "--width: 1.5 is not a whole number" in wrong.stderr

@@ -8,15 +8,15 @@ import click
 import numpy as np
 
 from embedalloc.arrays import Ints
-from embedalloc.checks import show, whole_number
+from embedalloc.checks import show
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import (
     NUMBER_OR_PAIR,
     PAIR,
     complete_words,
     read_limits,
-    read_number,
     read_pairs,
+    read_whole,
     refuse_two_outputs,
 )
 from embedalloc.command_line.outputs import check_place, print_or_write
@@ -131,15 +131,15 @@ def memory(
         amount = parse_bytes(budget)
         prices = Prices(
             optimizer,
-            _read_whole(key_bytes, "--key-bytes"),
-            None if width is None else _read_whole(width, "--width"),
+            read_whole(key_bytes, "--key-bytes"),
+            None if width is None else read_whole(width, "--width"),
         )
         found = read_counts(counts)
         problem = build_memory_problem(
             found,
             prices=prices,
             formats=formats or (SERVING_FORMATS if optimizer is None else TRAINING_FORMATS),
-            dimensions=[_read_whole(each, "--dimension") for each in dimensions] or DIMENSIONS,
+            dimensions=[read_whole(each, "--dimension") for each in dimensions] or DIMENSIONS,
             hashing=not no_hashing,
             signals=read_pairs(signals, "--signal") or None,
             coefficients=read_pairs(coefficients, "--coefficient") or None,
@@ -151,10 +151,6 @@ def memory(
     except ValueError as error:
         raise InputError(str(error)) from None
     print_or_write(_describe(plans, as_json, export), output)
-
-
-def _read_whole(text: str, option: str) -> int:
-    return whole_number(read_number(text, option), option, least=0)
 
 
 def _describe(plans: dict[str, MemoryPlan | None], as_json: bool, export: str | None) -> str:

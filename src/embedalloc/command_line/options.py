@@ -7,6 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from embedalloc.checks import whole_number
 from embedalloc.command_line import InputError
 from embedalloc.memory import BYTES_PER_VALUE, STATE_VALUES, parse_budget
 
@@ -134,3 +135,8 @@ def read_number(text: str, place: str) -> int | float:
         with suppress(ValueError):
             return kind(text)
     raise InputError(f"{place}: {text!r} is not a number")
+
+
+def read_whole(text: str, place: str) -> int:
+    """Return a whole number of at least 0."""
+    return whole_number(read_number(text, place), place, least=0)
