@@ -28,6 +28,7 @@ from embedalloc.text import text_table
 from tests.memory_plan.criteo import FDO_DIMENSIONS, power_law_counts
 from tests.places import ROOT
 
+CRITEO_BUDGETS = (20_000_000, 200_000_000, 2_000_000_000)
 #: Columns of the rules that choose rows only, and of the pilot, on the real table.
 BASE = 8
 #: Budgets of the real table: float32 numbers per level, a shared row of each field included.
@@ -37,15 +38,14 @@ RATIOS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
 BLIND = "exact, counts alone"
 
 
-def compare_on_criteo(sizes):
-    """Print the peers on counts of Criteo's shape; 16 columns, row-wise Adagrad."""
+def compare_on_criteo():
+    """Yield each budget with the peers' plans on counts of Criteo's shape."""
     problem = build_memory_problem(
         power_law_counts(), prices=Prices("rowwise_adagrad"), formats=["float32", "float16"]
     )
     published = {share / 100: each[13:] for share, each in FDO_DIMENSIONS.items()}
-    for size in sizes:
-        found = compare_peers(problem, size, by_variance=published)
-        print(f"{size:,} bytes\n{draw_peers(found)}\n", flush=True)
+    for size in CRITEO_BUDGETS:
+        yield size, compare_peers(problem, size, by_variance=published)
 
 
 def rank_levels(codes, cardinality, unseen=0):
@@ -171,7 +171,8 @@ def main():
     parser.add_argument("--rows", type=int, default=6_000)
     arguments = parser.parse_args()
     if arguments.what == "criteo":
-        compare_on_criteo([20_000_000, 200_000_000, 2_000_000_000])
+        for size, found in compare_on_criteo():
+            print(f"{size:,} bytes\n{draw_peers(found)}\n", flush=True)
     else:
         compare_on_table(arguments.what, arguments.splits, arguments.rows)
 

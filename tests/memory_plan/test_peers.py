@@ -8,12 +8,14 @@ from sklearn.decomposition import PCA
 from embedalloc.memory_plan.menus import build_memory_problem
 from embedalloc.memory_plan.peers import compare_peers, dimension_by_variance, mixed_dimensions
 from embedalloc.memory_plan.prices import Prices
+from tests.memory_plan.contest import compare_on_criteo
 from tests.memory_plan.criteo import (
     CARDINALITIES,
     FDO_DIMENSIONS,
     FDO_LEVELS,
     power_law_counts,
 )
+from tests.places import ROOT
 
 SMALL = power_law_counts([n for n in CARDINALITIES if n < 20_000], rows=300_000)
 RATIOS = sorted(FDO_DIMENSIONS)
@@ -84,6 +86,22 @@ def test_mixed_dimensions_follow_the_popularity():
     problem = build({"a": np.ones(10, int), "b": np.ones(10_000, int)})
     assert mixed_dimensions(problem, 16).tolist() == [16, 2]  # 16 · 1000^-0.3 = 2.01
     assert mixed_dimensions(problem, 1).tolist() == [1, 1]
+
+
+@pytest.mark.slow
+def test_the_page_shows_what_comes_out_on_criteos_shape():
+    found = {}
+    for budget, plans in compare_on_criteo():
+        for name, plan in plans.items():
+            assert plan is None or plan.bytes <= budget
+            found.setdefault(name, []).append(
+                "does not fit" if plan is None else f"{plan.error:.2f}"
+            )
+        assert plans["exact"].gap <= 1e-9
+    page = (ROOT / "docs/memory.md").read_text()
+    names = {"exact, float32": "exact, float32 only", "exact": "exact, float32 and float16"}
+    for name, cells in found.items():
+        assert f"| {' | '.join([names.get(name, name), *cells])} |" in page
 
 
 # Dimensions by variance, beside what its authors publish
