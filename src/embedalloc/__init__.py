@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from embedalloc.from_model import allocate_from_model as allocate_from_model
     from embedalloc.memory import parse_budget as parse_budget
     from embedalloc.memory_plan.menus import TableChoice as TableChoice
-    from embedalloc.memory_plan.plan import MemoryPlan as MemoryPlan
     from embedalloc.memory_plan.plan import plan_memory as plan_memory
+    from embedalloc.memory_plan.result import MemoryPlan as MemoryPlan
     from embedalloc.problem import BudgetError as BudgetError
     from embedalloc.result import Allocation as Allocation
 
 #: The module where each name lives.
 _HOMES = {
     "Allocation": "result",
-    "MemoryPlan": "memory_plan.plan",
+    "MemoryPlan": "memory_plan.result",
     "TableChoice": "memory_plan.menus",
     "parse_budget": "memory",
     "plan_memory": "memory_plan.plan",

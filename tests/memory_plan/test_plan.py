@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embedalloc import BudgetError, TableChoice, optimal_dimensions, plan_memory
+from embedalloc import BudgetError, MemoryPlan, TableChoice, optimal_dimensions, plan_memory
 from embedalloc.allocation import continuous_dimensions
 from embedalloc.memory import parse_bytes
 from embedalloc.memory_plan.menus import build_memory_problem, list_rows
@@ -224,6 +224,17 @@ def test_the_dictionary_holds_everything_and_is_json():
         assert each["rows"] == each["levels"] + each["buckets"]
         own = COUNTS[name][: each["levels"]].sum() / COUNTS[name].sum()
         assert each["covered"] == pytest.approx(own)
+
+
+def test_a_plan_comes_back_from_json():
+    plan = plan_memory(COUNTS, "3 kB", optimizer="adam", width=8, key_bytes=2)
+    content = json.loads(json.dumps(plan.to_dict()))
+    assert MemoryPlan.from_dict(content) == plan
+    for wrong in ({}, {"tables": 3}, content | {"tables": {"user": {}}}, content | {"width": -1}):
+        with pytest.raises(ValueError, match="this does not hold a memory plan"):
+            MemoryPlan.from_dict(wrong)
+    with pytest.raises(ValueError, match="more than its 10"):
+        MemoryPlan.from_dict(content | {"budget_bytes": 10})
 
 
 def test_the_order_of_counts_and_levels_without_rows_do_not_matter():

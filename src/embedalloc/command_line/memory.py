@@ -28,10 +28,10 @@ from embedalloc.memory_plan.peers import compare_peers
 from embedalloc.memory_plan.plan import (
     SERVING_FORMATS,
     TRAINING_FORMATS,
-    MemoryPlan,
     solve_memory,
 )
 from embedalloc.memory_plan.prices import NUMBER_FORMATS, OPTIMIZERS, Prices
+from embedalloc.memory_plan.result import MemoryPlan
 from embedalloc.text import text_table
 
 #: Columns of a file of counts.

@@ -1,5 +1,5 @@
 """Which levels get rows, how many columns and which numbers, under a budget of bytes.
 
 Reads best in this order: `prices` (bytes), `surrogate` (error), `menus` (what a field can have),
-`plan` (the exact choice and its result), `peers` (what others would do), `exports`.
+`plan` (the exact choice), `result`, `peers` (what others would do) and `torch_tables`.
 """

@@ -11,7 +11,8 @@ import numpy as np
 
 from embedalloc.arrays import Floats, Ints
 from embedalloc.memory_plan.menus import Field, MemoryProblem, TableChoice
-from embedalloc.memory_plan.plan import MemoryPlan, name_plan, solve_memory
+from embedalloc.memory_plan.plan import name_plan, solve_memory
+from embedalloc.memory_plan.result import MemoryPlan
 
 #: Exponent of the popularity in mixed dimensions: the default of the authors' code.
 POPULARITY_EXPONENT = 0.3

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from embedalloc.exporters import module_key
-from embedalloc.memory_plan.plan import SPREAD, MemoryPlan, PlannedTable
 from embedalloc.memory_plan.prices import NUMBER_FORMATS
+from embedalloc.memory_plan.result import SPREAD, MemoryPlan, PlannedTable
 from embedalloc.torch_inputs import Projections
 
 #: Torch's functions that pack a table into whole numbers, and unpack rows of it.
