@@ -151,7 +151,7 @@ def compare_on_table(name, splits, rows):
         for (numbers, rule), found in losses.items():
             if numbers == each:
                 lines.append([rule, *describe(np.array(found), best)])
-        head = [f"{each:g} numbers a level", "test loss", "minus exact"]
+        head = [f"numbers a level: {each:g}", "test loss", "minus exact"]
         print("\n" + text_table(head, lines), flush=True)
 
 
