@@ -4,10 +4,10 @@ Names are loaded on first use, so that one part neither pays for the others nor 
 What is not listed here is public in the module where it lives.
 
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
-`proportional` (its rivals), `optimum` with `choice_search`, `result`, `rules` (all by name) and
-`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `frontier`,
-`model_frontier`, `exporters` and `programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`,
-`streams`, `text` and `weight_files` serve them and the other rooms.
+`proportional` (its rivals), `optimum` with `multiple_choice` and `choice_search`, `result`, `rules`
+(all by name) and `from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`,
+`frontier`, `model_frontier`, `exporters` and `programs`. `arrays`, `checks`, `extras`, `intervals`,
+`memory`, `streams`, `text` and `weight_files` serve them and the other rooms.
 """
 
 import importlib
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from embedalloc.exporters import to_fastai as to_fastai
     from embedalloc.exporters import to_json as to_json
     from embedalloc.exporters import to_keras as to_keras
+    from embedalloc.exporters import to_projections as to_projections
     from embedalloc.exporters import to_pytorch_tabular as to_pytorch_tabular
     from embedalloc.exporters import to_pytorch_widedeep as to_pytorch_widedeep
     from embedalloc.exporters import to_torch as to_torch
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from embedalloc.from_model import allocate_from_model as allocate_from_model
     from embedalloc.frontier import Frontier as Frontier
     from embedalloc.memory import parse_budget as parse_budget
+    from embedalloc.memory_plan.menus import TableChoice as TableChoice
+    from embedalloc.memory_plan.plan import plan_memory as plan_memory
+    from embedalloc.memory_plan.result import MemoryPlan as MemoryPlan
     from embedalloc.model_frontier import frontier_from_model as frontier_from_model
     from embedalloc.model_frontier import model_spectra as model_spectra
     from embedalloc.problem import BudgetError as BudgetError
@@ -42,9 +46,12 @@ if TYPE_CHECKING:
 #: The module where each name lives.
 _HOMES = {
     "Allocation": "result",
+    "MemoryPlan": "memory_plan.result",
+    "TableChoice": "memory_plan.menus",
     "count_levels": "data.streaming",
-    "parse_budget": "memory",
     "hold_out_some": "data.validation",
+    "parse_budget": "memory",
+    "plan_memory": "memory_plan.plan",
     "read_counts": "data.counts_file",
     "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",
@@ -56,6 +63,7 @@ _HOMES = {
     "to_fastai": "exporters",
     "to_json": "exporters",
     "to_keras": "exporters",
+    "to_projections": "exporters",
     "to_pytorch_tabular": "exporters",
     "to_pytorch_widedeep": "exporters",
     "to_torch": "exporters",

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats, Ints
-from embedalloc.problem import BudgetProblem
 
 #: Partial allocations that the search may hold at once before it gives up on proof.
 STATES_AT_ONCE = 200_000
@@ -18,10 +17,9 @@ DEPARTURES_IN_ALL = 40_000_000
 
 @dataclass(frozen=True)
 class Choices:
-    """Every dimension that is still in question, one row each, sorted by field."""
+    """Everything that is still in question, one row each, sorted by field."""
 
     group: NDArray[np.intp]
-    dimension: Ints
     cost: Ints
     error: Floats
 
@@ -50,14 +48,14 @@ class ChoiceSearch:
 
     def __init__(
         self,
-        problem: BudgetProblem,
+        budget: int,
         choices: Choices,
         base: NDArray[np.intp],
         regret: Floats,
         bound: float,
     ) -> None:
         self.choices, self.base, self.regret, self.bound = choices, base, regret, bound
-        self.room = problem.budget - problem.cost_of(choices.dimension[base])
+        self.room = budget - add_exactly(choices.cost[base])
         self.base_error = float(choices.error[base].sum())
         self.tolerance = 1e-12 * (abs(self.base_error) + abs(bound))
         self.best = _fill(choices, base, self.room)
@@ -184,6 +182,11 @@ class ChoiceSearch:
                 rows[self.choices.group[row]] = row
             state = int(parent[state])
         return rows
+
+
+def add_exactly(numbers: Ints) -> int:
+    """Return the sum of whole numbers, each of which 64 bits hold while their sum may need more."""
+    return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())
 
 
 def _count_affordable(regret: Floats, extra: Floats, slack: float) -> NDArray[np.intp]:

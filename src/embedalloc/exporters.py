@@ -20,7 +20,7 @@ from embedalloc.result import Allocation
 
 if TYPE_CHECKING:
     from embedalloc.data.estimator import EmbeddingAllocator
-    from embedalloc.torch_inputs import InputTables
+    from embedalloc.torch_inputs import InputTables, ProjectedTables, Projections
 
 #: What exporters take: see `find_allocation`.
 Exportable: TypeAlias = "Allocation | EmbeddingAllocator | Mapping[str, Any]"
@@ -121,7 +121,7 @@ def to_torchrec(allocation: Exportable) -> list[dict[str, Any]]:
     """
     return [
         {
-            "name": f"t_{_without_dots(name)}",
+            "name": f"t_{without_dots(name)}",
             "num_embeddings": rows,
             "embedding_dim": dimension,
             "feature_names": [name],
@@ -142,25 +142,43 @@ def to_keras(allocation: Exportable) -> dict[str, dict[str, int]]:
     }
 
 
-def to_torch(allocation: Exportable) -> "InputTables":
+def to_torch(allocation: Exportable) -> "InputTables | ProjectedTables":
     """Return new, untrained `nn.Embedding` tables by field, as one module.
 
     It is an `nn.ModuleDict`, and called with the columns of `EmbeddingAllocator.transform`, a
     column of codes per table and then the effects, it returns the network's inputs. The keys are
-    the names, except where torch does not allow them: see `module_key`.
+    the names, except where torch does not allow them: see `module_key`. An allocation with a width
+    makes a `ProjectedTables`, which returns one vector of that width per row and field.
     """
     with needed_for("to_torch"):
         from torch import nn  # heavy; the other exporters do without
 
-        from embedalloc.torch_inputs import InputTables
+        from embedalloc.torch_inputs import InputTables, ProjectedTables
 
-    return InputTables(
-        {
-            module_key(name): nn.Embedding(rows, dimension)
-            for name, rows, dimension in _tables(allocation)
-        },
-        effects=len(effect_columns(allocation)),
-    )
+    tables = {
+        module_key(name): nn.Embedding(rows, dimension)
+        for name, rows, dimension in _tables(allocation)
+    }
+    width = find_allocation(allocation).width
+    if width is not None:
+        return ProjectedTables(tables, width)
+    return InputTables(tables, effects=len(effect_columns(allocation)))
+
+
+def to_projections(allocation: Exportable) -> "Projections":
+    """Return the projections to the width, for tables that are held elsewhere.
+
+    With torchrec: `to_projections(plan)(bags(features).to_dict())`, where `bags` is the
+    `EmbeddingBagCollection` of `to_torchrec(plan)`.
+    """
+    allocation = find_allocation(allocation)
+    if allocation.width is None:
+        raise ValueError("this allocation has no width: allocate with width=16, say")
+    with needed_for("to_projections"):
+        from embedalloc.torch_inputs import Projections
+
+    tables = {name: dimension for name, _, dimension in _tables(allocation)}
+    return Projections(tables, allocation.width)
 
 
 def module_key(name: str) -> str:
@@ -177,7 +195,7 @@ def module_key(name: str) -> str:
     with needed_for("a name in torch"):
         from torch import nn
 
-    key = _without_dots(name)
+    key = without_dots(name)
     return f"%{ord(key[0]):02X}{key[1:]}" if hasattr(nn.ModuleDict(), key) else key
 
 
@@ -197,6 +215,7 @@ def to_json(allocation: Exportable) -> str:
             }
             for name, dimension in allocation.dimensions.items()
         },
+        "width": allocation.width,
         "objective": _finite_or_text(allocation.objective),
         "lower_bound": _finite_or_text(allocation.lower_bound),
     }
@@ -234,6 +253,7 @@ def from_json(text: str) -> Allocation:
                 for name, row in rows
                 if row.get("shared")
             },
+            width=_read_width(content.get("width")),
         )
         if not rows:
             raise ValueError("it has no field")
@@ -290,7 +310,10 @@ def export_text(allocation: Exportable, name: str, rows: FileRows | None = None)
     if name == "json":
         return to_json(allocation)
     if name in LIBRARIES:
-        return write_program(find_allocation(allocation), name, rows)
+        found = find_allocation(allocation)
+        if found.width is not None:
+            raise ValueError(f"export: the program for {name} does not project; use to_torch")
+        return write_program(found, name, rows)
     return json.dumps(EXPORTERS[name](allocation), indent=2)
 
 
@@ -304,10 +327,15 @@ def _tables(source: Exportable) -> list[tuple[str, int, int]]:
     ]
 
 
-def _without_dots(name: str) -> str:
+def without_dots(name: str) -> str:
+    """Return a name with its dots and per cent signs as in web addresses."""
     if not name:
         raise ValueError("a field with an empty name cannot be the key of a module")
     return name.replace("%", "%25").replace(".", "%2E")
+
+
+def _read_width(value: object) -> int | None:
+    return None if value is None else whole_number(value, "width", least=1)
 
 
 def _column_names(value: object, what: str) -> list[str]:

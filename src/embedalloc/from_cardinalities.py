@@ -7,6 +7,7 @@ import numpy as np
 
 from embedalloc.allocation import Solution, solve_by_paper
 from embedalloc.checks import name_values, put_in_order, whole_number
+from embedalloc.common_width import price_width, settle_width
 from embedalloc.memory import parse_budget
 from embedalloc.optimum import Curve, solve_optimally
 from embedalloc.problem import (
@@ -37,6 +38,7 @@ def allocate(
     maximum: int | PerField | None = None,
     multiple_of: int = 1,
     cost_per_dimension: PerField | None = None,
+    width: int | None = None,
     leftover: Leftover = "spent",
     dtype: str = "float32",
     optimizer: str | None = None,
@@ -81,6 +83,11 @@ def allocate(
         All dimensions that are not fixed become multiples of this number.
     cost_per_dimension
         Parameters per dimension where that is not the cardinality.
+    width
+        Columns that the model needs of every field, for dot products and the like. A table with
+        fewer is followed by a projection to this width, which costs as many parameters per
+        dimension; one with as many needs none. No dimension is larger. How far the objective is
+        from the best one is then not known.
     leftover
         Whether a proportional rule spends what rounding down leaves (``spent``) or not
         (``floored``). The other rules always spend it.
@@ -106,6 +113,12 @@ def allocate(
     >>> curves = {"user": {1: 0.60, 4: 0.55, 8: 0.54}, "item": [0.70, 0.61, 0.52]}
     >>> allocate({"user": 943, "item": 1682}, 8_000, curves=curves).dimensions
     {'user': 4, 'item': 2}
+    >>> print(allocate({"user": 943, "item": 1682}, 20_000, width=16))
+    field  categories  dimension  parameters
+    user          943          8       7,672
+    item        1,682          7      11,886
+    equal: 19,558 of 20,000 parameters spent, 442 left over
+    projected to 16 columns each, at 240 of these
     """
     given: dict[str, Any] = {
         "coefficients": coefficients,
@@ -119,6 +132,9 @@ def allocate(
     if "curves" not in given:  # which end where they were measured
         ranks = dict(zip(names, (counts - 1).tolist(), strict=True))
         maximum = useful_maximum(ranks, minimum=minimum, maximum=maximum, multiple_of=multiple_of)
+    if width is not None:
+        priced = price_width(names, counts, width, maximum=maximum, costs=cost_per_dimension)
+        maximum, cost_per_dimension = priced
     problem = build_problem(
         dict(zip(names, counts.tolist(), strict=True)),
         parse_budget(budget, dtype=dtype, optimizer=optimizer),
@@ -128,7 +144,8 @@ def allocate(
         multiple_of=multiple_of,
         cost_per_dimension=cost_per_dimension,
     )
-    return _allocate_free(problem, chosen, given, leftover)
+    found = _allocate_free(problem, chosen, given, leftover)
+    return found if width is None else settle_width(found, problem, width, given)
 
 
 def integer_dimensions(

@@ -49,25 +49,41 @@ def parse_budget(budget: int | str, *, dtype: str = "float32", optimizer: str | 
     174762
     """
     per_parameter = bytes_per_parameter(dtype, optimizer)
+    amount, unit = _read_amount(budget, "a number of parameters (4096)")
+    return whole_number(amount if unit is None else amount // per_parameter, "budget", least=0)
+
+
+def parse_bytes(size: int | str) -> int:
+    """Return the number of bytes that a size in words means; without a unit they are bytes.
+
+    Examples
+    --------
+    >>> parse_bytes("64 MB"), parse_bytes("1.5 KiB"), parse_bytes(4096)
+    (64000000, 1536, 4096)
+    """
+    return whole_number(_read_amount(size, "a number of bytes (4096)")[0], "budget", least=0)
+
+
+def _read_amount(budget: int | str, plain: str) -> tuple[int, str | None]:
+    """Return a whole number and no unit, or a number of bytes and the unit it was given in."""
     if not isinstance(budget, str):
-        return whole_number(budget, "budget", least=0)
+        return whole_number(budget, "budget", least=0), None
     matched = _AMOUNT.fullmatch(budget.strip())
     if matched is None:
         raise ValueError(
-            f"budget: {show(budget)} is neither a number of parameters (4096) nor memory with its "
-            f"unit (64 MB, 1.5 GiB)"
+            f"budget: {show(budget)} is neither {plain} nor memory with its unit (64 MB, 1.5 GiB)"
         )
     amount, unit = Fraction(matched[1].replace("_", "")), matched[2]  # exact
     if not unit:
         if amount.denominator > 1:
             raise ValueError(f"budget: {budget.strip()} is not a whole number")
-        return whole_number(int(amount), "budget", least=0)
+        return int(amount), None
     units = {name.lower(): size for name, size in BYTES_PER_UNIT.items()}
     if unit.lower() not in units:
         raise ValueError(
             f"budget: {unit!r} in {budget!r} is not a unit; there are {', '.join(BYTES_PER_UNIT)}"
         )
-    return whole_number(int(amount * units[unit.lower()]) // per_parameter, "budget", least=0)
+    return int(amount * units[unit.lower()]), unit
 
 
 def bytes_per_parameter(dtype: str = "float32", optimizer: str | None = None) -> int:

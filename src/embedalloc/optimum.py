@@ -1,16 +1,12 @@
 """The exact integer optimum of any separable error under the budget, with a certificate.
 
-Choosing one dimension per field at least total error within the budget is a multiple-choice
-knapsack problem. With a price λ per parameter every field decides alone, which gives a lower
-bound (the Lagrangian bound) and, for every other choice, its *regret*: how much the bound rises
-if that choice is forced. A choice whose regret exceeds the distance between the best known
-allocation and the bound cannot be part of a better one. What remains is searched completely.
+Here the dimensions that can matter are listed; `multiple_choice` finds the best of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from embedalloc.allocation import Solution, reciprocal_objective, round_and_spend
 from embedalloc.arrays import Floats, Ints
@@ -23,7 +19,8 @@ from embedalloc.checks import (
     real_numbers,
     whole_number,
 )
-from embedalloc.choice_search import Choices, ChoiceSearch
+from embedalloc.choice_search import Choices
+from embedalloc.multiple_choice import find_price, solve_choices
 from embedalloc.problem import BudgetError, BudgetProblem, PerField
 
 #: Dimensions that may be listed as choices before windows are cut and proof is given up.
@@ -43,7 +40,7 @@ def solve_optimally(
     if (coefficients is None) == (curves is None):
         raise ValueError("give either coefficients or curves")
     if curves is not None:
-        return _solve(problem, _choices_from_curves(problem, curves), np.inf)
+        return _solve(problem, *_choices_from_curves(problem, curves), np.inf)
     assert coefficients is not None
     a = problem.positive_vector(coefficients, "coefficients")
     return _solve(problem, *_choices_near_price(problem, a))
@@ -51,8 +48,8 @@ def solve_optimally(
 
 def _choices_from_curves(
     problem: BudgetProblem, curves: Mapping[str, Curve] | Sequence[Curve]
-) -> Choices:
-    """List the permitted points of the curves."""
+) -> tuple[Choices, Ints]:
+    """List the permitted points of the curves, and the dimension of each."""
     in_order = put_in_order(curves, problem.names, "curves")
     affordable = _most_affordable(problem)
     rows = []
@@ -75,7 +72,7 @@ def _choices_from_curves(
             "a finite error; raise it or give errors for smaller dimensions"
         )
     owner, dimension, error = (np.concatenate(column) for column in zip(*rows, strict=True))
-    return Choices(owner, dimension, problem.costs[owner] * dimension, error)
+    return Choices(owner, problem.costs[owner] * dimension, error), dimension
 
 
 def _points(curve: Curve, name: str) -> tuple[Ints, Floats]:
@@ -101,13 +98,13 @@ def _points(curve: Curve, name: str) -> tuple[Ints, Floats]:
     return dimensions, errors
 
 
-def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, float]:
+def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, Ints, float]:
     """List the dimensions whose a/d can still matter: near where the price meets the reduction.
 
     Without a maximum there can be more dimensions than memory holds, so the bound and the best
     known allocation rule out all but a window around √(a/(λN)) before anything is listed. Where
-    even that is too much, the window is cut; returned beside the choices is the error that no
-    allocation with a dimension outside it can beat (infinite if nothing was cut).
+    even that is too much, the window is cut; returned beside the choices and their dimensions is
+    the error that no allocation with a dimension outside it can beat (infinite if nothing was cut).
     """
     if (problem.lower == 0).any():
         name = problem.names[int(np.flatnonzero(problem.lower == 0)[0])]
@@ -120,7 +117,8 @@ def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, flo
     def decide(price: float) -> Ints:
         return _best_reciprocal(a, problem, largest, price)
 
-    price = _best_price(problem, decide, steepest=float((a / problem.lower).max()))
+    steepest = float((a / problem.lower).max())
+    price = find_price(lambda p: problem.cost_of(decide(p)), problem.budget, steepest=steepest)
     alone = decide(price)
     best = a / alone + price * problem.costs * alone
     known = reciprocal_objective(a, round_and_spend(problem, a))
@@ -148,8 +146,8 @@ def _choices_near_price(problem: BudgetProblem, a: Floats) -> tuple[Choices, flo
     owner = np.repeat(np.arange(len(a)), counts)
     place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     dimension = cut_low[owner] + step * place
-    choices = Choices(owner, dimension, problem.costs[owner] * dimension, a[owner] / dimension)
-    return choices, outside
+    choices = Choices(owner, problem.costs[owner] * dimension, a[owner] / dimension)
+    return choices, dimension, outside
 
 
 def _most_affordable(problem: BudgetProblem) -> Ints:
@@ -174,53 +172,7 @@ def _best_reciprocal(a: Floats, problem: BudgetProblem, largest: Ints, price: fl
     return np.where(a / above + slope * above < a / below + slope * below, above, below)
 
 
-def _best_price(
-    problem: BudgetProblem, decide: Callable[[float], Ints], *, steepest: float
-) -> float:
-    """Return the lowest price found at which lone decisions keep the budget.
-
-    That price gives the highest Lagrangian bound. A price of `steepest` or more per parameter
-    makes the cheapest choice everyone's best one.
-    """
-    if problem.cost_of(decide(0.0)) <= problem.budget or steepest == 0.0:
-        return 0.0
-    low, high = steepest * 1e-40, steepest
-    for _ in range(100):
-        middle = float(np.sqrt(low) * np.sqrt(high))
-        if middle in (low, high):
-            break
-        if problem.cost_of(decide(middle)) <= problem.budget:
-            high = middle
-        else:
-            low = middle
-    # Beside large costs the cheapest choice can lose its lead to rounding, even at the steepest.
-    while problem.cost_of(decide(high)) > problem.budget:
-        high *= 2.0
-    return high
-
-
-def _solve(problem: BudgetProblem, choices: Choices, outside: float) -> Solution:
-    """Search the choices for the least total error within the budget.
-
-    No allocation that uses other choices has an error below `outside`.
-    """
-    group, starts = choices.group, choices.starts
-
-    def decide(price: float) -> NDArray[np.intp]:
-        value = choices.error + price * choices.cost
-        winners = np.flatnonzero(value == np.minimum.reduceat(value, starts)[group])
-        return winners[np.searchsorted(group[winners], np.arange(len(starts)))]
-
-    spread = np.maximum.reduceat(choices.error, starts) - np.minimum.reduceat(choices.error, starts)
-    price = _best_price(
-        problem, lambda price: choices.dimension[decide(price)], steepest=float(spread.max())
-    )
-    base = decide(price)
-    value = choices.error + price * choices.cost
-    regret = value - value[base][group]
-    bound = float(value[base].sum()) - price * problem.budget
-    search = ChoiceSearch(problem, choices, base, regret, bound)
-    search.run()
-    objective = float(choices.error[search.best].sum())
-    lower_bound = min(objective, outside, bound + search.unexplored)
-    return Solution(choices.dimension[search.best], objective, lower_bound)
+def _solve(problem: BudgetProblem, choices: Choices, dimensions: Ints, outside: float) -> Solution:
+    """Search the choices; no allocation with other dimensions has an error below `outside`."""
+    found = solve_choices(choices, problem.budget, outside)
+    return Solution(dimensions[found.rows], found.objective, found.lower_bound)

@@ -32,6 +32,9 @@ class Allocation:
         numbers, one per level and input, are among the parameters.
     shared
         Further names of a field's table, where several modules of a model use it.
+    width
+        Columns that every field has in the end, if the model needs one width: a table with fewer is
+        followed by a projection, whose parameters count.
     """
 
     allocation_rule: str
@@ -43,6 +46,7 @@ class Allocation:
     lower_bound: float | None = None
     effects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    width: int | None = None
 
     @property
     def cost(self) -> int:
@@ -64,6 +68,13 @@ class Allocation:
             return None
         return max(0.0, self.objective - self.lower_bound)
 
+    @property
+    def projections(self) -> int:
+        """Number of parameters of the projections to the width."""
+        if self.width is None:
+            return 0
+        return sum(self.width * d for d in self.dimensions.values() if d != self.width)
+
     def __str__(self) -> str:
         rows = [
             [name, f"{self.cardinalities[name]:,}", f"{dimension:,}", f"{self.parameters[name]:,}"]
@@ -81,10 +92,15 @@ class Allocation:
         return "\n".join(lines)
 
     def sum_up(self) -> str:
-        """Return what was spent, in a line."""
-        return (
+        """Return what was spent, in a line, and in another what of it projects to the width."""
+        spent = (
             f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
             f"{self.leftover:,} left over"
+        )
+        if self.width is None:
+            return spent
+        return (
+            f"{spent}\nprojected to {self.width:,} columns each, at {self.projections:,} of these"
         )
 
 

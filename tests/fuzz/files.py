@@ -36,6 +36,9 @@ HEART = ROOT / "workflow/resources/heart_disease"
 SALES = b"town,shop,age,bought\n" + b"".join(
     b"t%d,s%d,%d.5,%d\n" % (row % 4, row % 7, row, row % 2) for row in range(60)
 )
+COUNTS = b"field,level,rows\n" + b"".join(
+    b"town,t%d,%d\nshop,s%d,%d\n" % (k, 90 - k, k, 1 + k * k) for k in range(30)
+)
 #: What a command is given besides: quick options that make it work on an undamaged file.
 LAST = {
     "audit": [("--n-max", "12"), ("--n", "7")],
@@ -45,6 +48,7 @@ LAST = {
         ("--target", "bought", "--budgets", "60,90", "--splits", "1", "--rule", "equal"),
     ],
     "count": [("--output", "counts.parquet"), ("--output", "c.parquet", "--sample", "s.parquet")],
+    "memory": [("--budget", "600 B"), ("--budget", "600 B", "--compare")],
     "plan": [("--target", "bought", "--budget", "60", "--rule", "equal")],
     "compare": [("--target", "bought", "--budget", "60", "--splits", "2", "--rules", "equal")],
 }
@@ -149,6 +153,7 @@ def command_check(name: str):
         "compare": SALES,
         "count": SALES,
         "frontier": SALES,
+        "memory": COUNTS,
     }.get(name)
 
     def check(seed: int) -> None:

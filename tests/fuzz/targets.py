@@ -45,6 +45,7 @@ TARGETS = {
     "rules": Target(files.seeds, files.COMMAND_CHECKS["rules"], 20),
     "frontier": Target(files.seeds, files.COMMAND_CHECKS["frontier"], 60),
     "count": Target(files.seeds, files.COMMAND_CHECKS["count"], 150),
+    "memory": Target(files.seeds, files.COMMAND_CHECKS["memory"], 200),
     "plan": Target(files.seeds, files.COMMAND_CHECKS["plan"], 250),
     "compare": Target(files.seeds, files.COMMAND_CHECKS["compare"], 100),
 }

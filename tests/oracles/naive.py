@@ -84,3 +84,12 @@ def best_by_listing(
         if np.dot(costs, dims) <= budget:
             best = min(best, sum(curve[d] for curve, d in zip(curves, dims, strict=True)))
     return best
+
+
+def best_by_cost(errors: Sequence[ArrayLike], costs: Sequence[ArrayLike], budget: int) -> float:
+    """Return the least total error over all combinations of one entry a field within the budget."""
+    cost, error = np.zeros(1), np.zeros(1)
+    for field_costs, field_errors in zip(costs, errors, strict=True):
+        cost = np.add.outer(cost, np.asarray(field_costs)).ravel()
+        error = np.add.outer(error, np.asarray(field_errors)).ravel()
+    return float(error[cost <= budget].min())

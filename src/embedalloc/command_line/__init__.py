@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "frontier": "Show held-out loss over budgets, with a plan and with equal dimensions.",
     "solve": "Choose dimensions from cardinalities and a budget; no data needed.",
     "count": "Count the rows of every level in parquet files larger than memory.",
+    "memory": "Choose rows, columns and number formats under a budget of bytes.",
     "rules": "List the allocation rules, each in one sentence with its source.",
     "audit": "Find the confusion matrices behind printed metrics.",
 }

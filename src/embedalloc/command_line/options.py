@@ -7,6 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from embedalloc.checks import whole_number
 from embedalloc.command_line import InputError
 from embedalloc.memory import BYTES_PER_VALUE, STATE_VALUES, parse_budget
 
@@ -115,7 +116,7 @@ def read_pairs(texts: Sequence[str], option: str) -> dict[str, Any]:
 
 
 def read_limits(
-    texts: Sequence[str], names: Iterable[str], option: str, *, otherwise: int | None
+    texts: Sequence[str], names: Iterable[str], option: str, *, otherwise: float | None
 ) -> Any:
     """Return one number for all, or numbers by name; a lone number counts for the others."""
     lone = [text for text in texts if "=" not in text]
@@ -134,3 +135,8 @@ def read_number(text: str, place: str) -> int | float:
         with suppress(ValueError):
             return kind(text)
     raise InputError(f"{place}: {text!r} is not a number")
+
+
+def read_whole(text: str, place: str) -> int:
+    """Return a whole number of at least 0."""
+    return whole_number(read_number(text, place), place, least=0)

@@ -19,6 +19,7 @@ from embedalloc.command_line.options import (
     read_limits,
     read_number,
     read_pairs,
+    read_whole,
     refuse_two_outputs,
 )
 from embedalloc.command_line.outputs import check_place, print_or_write
@@ -66,6 +67,7 @@ Examples:
 @click.option(
     "--multiple-of", metavar="NUMBER", default="1", help="Make dimensions multiples of this number."
 )
+@click.option("--width", metavar="NUMBER", help="Project every table to so many columns.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option(
     "--export",
@@ -87,6 +89,7 @@ def solve(
     minimum: tuple[str, ...],
     maximum: tuple[str, ...],
     multiple_of: str,
+    width: str | None,
     as_json: bool,
     export: str | None,
     output: Path | None,
@@ -113,10 +116,13 @@ def solve(
             coefficients=read_pairs(coefficients, "--coefficient") or None,
             frequencies=read_pairs(frequencies, "--frequency") or None,
             fixed=settled,
+            width=None if width is None else read_whole(width, "--width"),
             **constraints,
         )
         ranks = {name: count - 1 for name, count in found.cardinalities.items()}
         largest = useful_maximum(ranks, **constraints)
+        if found.width is not None:
+            largest = {name: min(most, found.width) for name, most in largest.items()}
         if export is not None:
             print_or_write(export_text(found, export), output)
             return

@@ -12,7 +12,7 @@ except OSError as error:  # its kernels come as a build for GPUs, which the smal
     sys.exit(77)
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 
-from embedalloc import allocate, to_torchrec
+from embedalloc import allocate, to_projections, to_torchrec
 
 sales = pd.read_csv("docs/examples/sales.csv")
 plan = allocate({name: sales[name].nunique() for name in ("town", "till")}, 4000, multiple_of=4)
@@ -39,6 +39,12 @@ for _ in range(20):
     optimizer.step()
     losses.append(float(loss.detach()))
 assert losses[-1] < losses[0], losses
+wide = allocate(plan.cardinalities, 4000, multiple_of=4, width=16)
+bags = torchrec.EmbeddingBagCollection(
+    tables=[torchrec.EmbeddingBagConfig(**each) for each in to_torchrec(wide)]
+)
+vectors = to_projections(wide)(bags(inputs).to_dict())
+assert vectors.shape == (len(sales), 2, 16), vectors.shape
 try:
     torchrec.EmbeddingCollection(tables=[torchrec.EmbeddingConfig(**each) for each in configs])
 except ValueError as error:

@@ -17,6 +17,7 @@ from torch.nn import functional
 from embedalloc.exporters import to_torch
 from embedalloc.result import Allocation
 from embedalloc.study.tables.protocol import Judge
+from embedalloc.torch_inputs import InputTables
 
 #: A number that is never negative and more skewed than this is read as its logarithm.
 LARGEST_SKEWNESS = 2.0
@@ -48,7 +49,9 @@ class Network(nn.Module):
         self, allocation: Allocation, numbers: int, judge: Judge, deviation: float
     ) -> None:
         super().__init__()
-        self.tables = to_torch(allocation)
+        tables = to_torch(allocation)
+        assert isinstance(tables, InputTables)  # no plan here has a common width
+        self.tables = tables
         for table in self.tables.values():
             nn.init.normal_(table.weight, std=deviation)  # type: ignore[arg-type]
         width = sum(allocation.dimensions.values()) + self.tables.effects + numbers
