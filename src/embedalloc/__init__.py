@@ -1,13 +1,13 @@
 """Embedding dimensions for categorical fields under a parameter budget.
 
 Names are loaded on first use, so that one part neither pays for the others nor depends on them.
-What is not listed here is public in the module where it lives.
+Public are these names and those of `embedalloc.audit`; all else may change with any version.
 
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
 `proportional` (its rivals), `optimum` with `choice_search`, `result`, `rules` (all by name) and
-`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `exporters` and
-`programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`, `streams` and `text` serve them and
-the other rooms.
+`from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`, `exportable`,
+`allocation_json`, `exporters` and `programs`. `arrays`, `checks`, `extras`, `intervals`, `memory`,
+`streams` and `text` serve them and the other rooms.
 """
 
 import importlib
@@ -15,11 +15,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from embedalloc.allocation_json import from_json as from_json
+    from embedalloc.allocation_json import to_json as to_json
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
     from embedalloc.data.user_file import read_rows as read_rows
-    from embedalloc.exporters import from_json as from_json
+    from embedalloc.exporters import effect_columns as effect_columns
+    from embedalloc.exporters import module_key as module_key
     from embedalloc.exporters import to_fastai as to_fastai
-    from embedalloc.exporters import to_json as to_json
     from embedalloc.exporters import to_keras as to_keras
     from embedalloc.exporters import to_pytorch_tabular as to_pytorch_tabular
     from embedalloc.exporters import to_pytorch_widedeep as to_pytorch_widedeep
@@ -38,9 +40,11 @@ _HOMES = {
     "parse_budget": "memory",
     "read_rows": "data.user_file",
     "EmbeddingAllocator": "data.estimator",
-    "from_json": "exporters",
+    "effect_columns": "exporters",
+    "from_json": "allocation_json",
+    "module_key": "exporters",
     "to_fastai": "exporters",
-    "to_json": "exporters",
+    "to_json": "allocation_json",
     "to_keras": "exporters",
     "to_pytorch_tabular": "exporters",
     "to_pytorch_widedeep": "exporters",

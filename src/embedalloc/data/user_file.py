@@ -56,7 +56,7 @@ class UserFile(NamedTuple):
 
 
 def read_rows(path: str | Path, *, target: str, **words: Any) -> tuple[pd.DataFrame, NDArray[Any]]:
-    """Return the columns of a file that are used, and its target.
+    r"""Return the columns of a file that are used, and its target.
 
     This is how the command `embedalloc plan` reads a file; the programs that it exports do so
     too. Rows without target are left out, and dates are split into parts.
@@ -66,8 +66,25 @@ def read_rows(path: str | Path, *, target: str, **words: Any) -> tuple[pd.DataFr
     path
         CSV, parquet, feather, JSON lines or Excel, compressed or not; ``"-"`` is the standard
         input.
-    target, **words
-        As in `read_user_file`.
+    target
+        The column to predict.
+    **words
+        As in `embedalloc plan`: the columns ``categorical``, ``numeric`` and ``ignore``;
+        ``weight``, ``group`` and ``time``; ``task``, ``separator``, ``encoding`` and ``missing``.
+
+    Returns
+    -------
+    data frame, array
+        What `EmbeddingAllocator.fit` takes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "sales.csv"
+    >>> _ = path.write_text("town;price;bought\n" + "Bonn;3,5;yes\nUlm;4,5;no\n" * 20)
+    >>> X, y = read_rows(path, target="bought")
+    >>> X.iloc[0].to_dict(), str(y[0])
+    ({'town': 'Bonn', 'price': 3.5}, 'yes')
     """
     found = read_user_file(read_content(path), Path(path).name, target=target, **words)
     return found.frame, found.target
