@@ -10,6 +10,7 @@
 # make docs    build the documentation as one offline site, in site
 # make compat  install fastai, Keras, torchrec and others beside ours, and train with both (PEERS="…")
 # make lowest  the tests of core, data and command line with the lowest versions that are allowed
+#              (PART=quick: those of them that are quick)
 # make lint    the linters that CI runs
 # make lock    renew requirements.lock and environment.yml, run the tests and note where they passed
 # make clean   remove results and figures (they are made again by `make paper`)
@@ -45,7 +46,7 @@ compat: $(READY)
 	$(BIN)/python -m tests.compat peers $(PEERS)
 
 lowest: $(READY)
-	$(BIN)/python -m tests.compat lowest
+	$(BIN)/python -m tests.compat lowest $(PART)
 
 archive: $(READY)
 	$(BIN)/snakemake --cores $(CORES) results/archive.zip

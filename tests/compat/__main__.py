@@ -1,6 +1,7 @@
 """Install the package beside others and use both: `make compat`, `make lowest`.
 
 python -m tests.compat lowest         the tests of core, data and command line at lowest versions
+python -m tests.compat lowest quick   those of them that are quick
 python -m tests.compat peers          every peer at its newest version, one after the other
 python -m tests.compat peers skrub    one of them
 
@@ -77,15 +78,16 @@ def run(python: Path, *words: str) -> int:
     return subprocess.run([str(python), *words], cwd=ROOT, env=environment, check=False).returncode
 
 
-def try_lowest(folder: Path) -> str:
-    """Run the tests with the lowest versions."""
+def try_lowest(folder: Path, *, quick: bool) -> str:
+    """Run the tests with the lowest versions, or those that are quick."""
     python = make_environment(folder)
     ours = f"{ROOT}[data,excel,plot,torch]"
     reason = install(python, ["-e", ours, "pytest", "hypothesis"], HERE / "lowest.txt")
     if reason:
-        return f"cannot be installed: {reason}"
+        return f"failed, cannot be installed: {reason}"
     core = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "src/embedalloc").glob("*.py"))]
-    code = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *LOWEST, *core)
+    marks = ["-m", "not slow"] if quick else []
+    code = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marks, *LOWEST, *core)
     return f"failed with {code}" if code else "passes"
 
 
@@ -105,16 +107,23 @@ def try_peer(peer: Peer, folder: Path) -> str:
 
 def main(what: str, names: Sequence[str]) -> int:
     """Try what is named, tell how each came out and return 1 if one failed."""
-    unknown = sorted({*names} - {*PEERS})
-    if unknown or what not in ("lowest", "peers"):
-        print(f"unknown: {' '.join(unknown) or what}; peers are {', '.join(PEERS)}")
+    known = {"lowest": ["quick"], "peers": [*PEERS]}.get(what, [])
+    unknown = sorted({*names} - {*known})
+    if unknown or not known:
+        print(
+            f"unknown: {' '.join(unknown) or what}; known are {', '.join(known) or 'lowest, peers'}"
+        )
         return 2
     tries = {"lowest versions": None} if what == "lowest" else {n: PEERS[n] for n in names or PEERS}
     outcomes = {}
     for name, peer in tries.items():
         with tempfile.TemporaryDirectory(prefix="compat-") as place:
             folder = Path(place) / "environment"
-            outcomes[name] = try_lowest(folder) if peer is None else try_peer(peer, folder)
+            outcomes[name] = (
+                try_lowest(folder, quick="quick" in names)
+                if peer is None
+                else try_peer(peer, folder)
+            )
         print(f"{name}: {outcomes[name]}", flush=True)
     return int(any(outcome.startswith("failed") for outcome in outcomes.values()))
 
