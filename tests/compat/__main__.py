@@ -59,9 +59,9 @@ def make_environment(folder: Path) -> Path:
 
 def install(python: Path, packages: Sequence[str], constraints: Path) -> str | None:
     """Install packages by pip; return why that is not possible, or None."""
-    command = [str(python), "-m", "pip", "install", "--quiet", "--progress-bar", "off"]
+    words = ["--quiet", "--progress-bar", "off", "--no-compile", "--constraint", str(constraints)]
     done = subprocess.run(
-        [*command, "--constraint", str(constraints), *packages],
+        [str(python), "-m", "pip", "install", *words, *packages],
         capture_output=True,
         text=True,
         check=False,
