@@ -8,7 +8,8 @@
 # make check-archive ZIP=archive.zip CELLS=3   check such a zip and make some of its cells anew
 # make track-record  bring what the README says of real tables up to date with its file
 # make docs    build the documentation as one offline site, in site
-# make compat  install fastai, Keras, torchrec and others beside ours, and train with both (PEERS="…")
+# make compat  install ours alone, then fastai, Keras, torchrec and others beside it, and train with
+#              both (PEERS="base keras": only these)
 # make lowest  the tests of core, data and command line with the lowest versions that are allowed
 #              (PART=quick: those of them that are quick)
 # make lint    the linters that CI runs

@@ -3,7 +3,7 @@
 python -m tests.compat lowest         the tests of core, data and command line at lowest versions
 python -m tests.compat lowest quick   those of them that are quick
 python -m tests.compat peers          every peer at its newest version, one after the other
-python -m tests.compat peers skrub    one of them
+python -m tests.compat peers skrub    one of them; `base` is ours alone, without extras
 
 Each environment is made by pip in a temporary folder and deleted afterwards. A peer that cannot be
 installed here is named with pip's reason; a peer that is installed and fails ends in an error.
@@ -34,6 +34,7 @@ class Peer(NamedTuple):
 
     packages: tuple[str, ...]
     script: Path
+    extras: str = "[data,torch]"
 
 
 def _peer(name: str, *packages: str) -> Peer:
@@ -41,6 +42,7 @@ def _peer(name: str, *packages: str) -> Peer:
 
 
 PEERS: Mapping[str, Peer] = {
+    "base": Peer((), HERE / "peers/base.py", extras=""),
     "skrub": _peer("skrub"),
     "keras": Peer(("keras",), ROOT / "docs/examples/keras_model.py"),
     "fastai": Peer(("fastai",), ROOT / "docs/examples/fastai_model.py"),
@@ -94,8 +96,7 @@ def try_lowest(folder: Path, *, quick: bool) -> str:
 def try_peer(peer: Peer, folder: Path) -> str:
     """Install a peer and ours in one go, then build and train a model of the plan's shapes."""
     python = make_environment(folder)
-    ours = f"{ROOT}[data,torch]"
-    reason = install(python, [ours, *peer.packages], HERE / "newest.txt")
+    reason = install(python, [f"{ROOT}{peer.extras}", *peer.packages], HERE / "newest.txt")
     if reason:
         return f"cannot be installed here: {reason}"
     # -P, because a script has the name of its peer, and Python looks beside a script first.
