@@ -13,7 +13,7 @@ from embedalloc.exporters import effect_columns
 sales = pd.read_csv(Path(__file__).with_name("sales.csv"))
 fields, columns, train = ["town", "till"], ["town", "till", "hour"], sales[:3000]
 
-plan = EmbeddingAllocator(budget=4000, columns=fields, pool_allowed=False, random_state=0)
+plan = EmbeddingAllocator(budget=2500, columns=fields, pool_allowed=False, random_state=0)
 inputs = plan.set_output(transform="pandas").fit_transform(train[columns], train["bought"])
 sizes = to_fastai(plan.allocation_)
 loaders = TabularDataLoaders.from_df(

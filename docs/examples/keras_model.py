@@ -15,7 +15,7 @@ sales = pd.read_csv(Path(__file__).with_name("sales.csv"))
 fields, columns = ["town", "till"], ["town", "till", "hour"]
 train, test = sales[:3000], sales[3000:]
 
-plan = EmbeddingAllocator(budget=4000, columns=fields, random_state=0).set_output(
+plan = EmbeddingAllocator(budget=2500, columns=fields, random_state=0).set_output(
     transform="pandas"
 )
 inputs = plan.fit_transform(train[columns], train["bought"])
