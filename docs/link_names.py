@@ -1,4 +1,4 @@
-"""Make links of public names: `allocate`, as docstrings write it, leads to its place on the site."""
+"""Make links of public names: `allocate` in a docstring leads to its place on the site."""
 
 import inspect
 import re

@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import runpy
 
 import pytest
 from griffe import Docstring
@@ -55,3 +56,19 @@ def test_a_public_name_is_described_with_an_example(name):
 def test_the_site_lists_every_public_name():
     listed = {line.rpartition(".")[2] for line in API.splitlines() if line.startswith(":::")}
     assert {*embedalloc.__all__, *audit.__all__} == listed
+
+
+def test_names_in_backticks_become_links_but_once():
+    """That the places exist is what `make docs` checks, which is strict about links."""
+    link = runpy.run_path(str(ROOT / "docs/link_names.py"))["on_page_content"]
+    for name, place in (
+        ("parse_budget", "embedalloc.parse_budget"),
+        ("audit_table", "embedalloc.audit.audit_table"),
+        ("EmbeddingAllocator.fit", "embedalloc.EmbeddingAllocator.fit"),
+        ("fit_transform", "embedalloc.EmbeddingAllocator.fit_transform"),
+    ):
+        text = f"<p>see <code>{name}</code></p>"
+        assert f'<autoref identifier="{place}"><code>{name}</code></autoref>' in link(text)
+        for kept in (f"<a href='x'>{text}</a>", f"<pre>{text}</pre>", f"<h2>{text}</h2>"):
+            assert link(kept) == kept
+    assert link("<code>no_such_name</code>") == "<code>no_such_name</code>"
