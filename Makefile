@@ -8,8 +8,10 @@
 # make check-archive ZIP=archive.zip CELLS=3   check such a zip and make some of its cells anew
 # make track-record  bring what the README says of real tables up to date with its file
 # make docs    build the documentation as one offline site, in site
-# make compat  install fastai, Keras, torchrec and others beside ours, and train with both (PEERS="…")
+# make compat  install ours alone, then fastai, Keras, torchrec and others beside it, and train with
+#              both (PEERS="base keras": only these)
 # make lowest  the tests of core, data and command line with the lowest versions that are allowed
+#              (PART=quick: those of them that are quick)
 # make lint    the linters that CI runs
 # make lock    renew requirements.lock and environment.yml, run the tests and note where they passed
 # make clean   remove results and figures (they are made again by `make paper`)
@@ -45,7 +47,7 @@ compat: $(READY)
 	$(BIN)/python -m tests.compat peers $(PEERS)
 
 lowest: $(READY)
-	$(BIN)/python -m tests.compat lowest
+	$(BIN)/python -m tests.compat lowest $(PART)
 
 archive: $(READY)
 	$(BIN)/snakemake --cores $(CORES) results/archive.zip

@@ -12,7 +12,17 @@ from tests.places import ROOT
 #: Builds without the network, with the setuptools that is here.
 BUILD = "import setuptools.build_meta as b, sys; b.build_{}(sys.argv[1])"
 #: Folders that only exist after work.
-MADE = {"results", "figures", "site", "build", ".venv", ".snakemake", ".git", "__pycache__"}
+MADE = {
+    "results",
+    "figures",
+    "site",
+    "build",
+    ".venv",
+    ".snakemake",
+    ".git",
+    ".hypothesis",
+    "__pycache__",
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +56,15 @@ def test_the_source_distribution_is_complete(built):
     (archive,) = built.glob("*.tar.gz")
     with tarfile.open(archive) as content:
         names = {n.name.partition("/")[2] for n in content.getmembers() if n.isfile()}
-    folders = ("src", "tests", "scripts", "workflow", "docs", ".ci", ".github")
     wanted = {
         path.relative_to(ROOT).as_posix()
-        for folder in folders
-        for path in (ROOT / folder).rglob("*")
+        for entry in ROOT.iterdir()
+        if entry.name not in MADE and not entry.name.endswith("_cache")
+        for path in ([entry] if entry.is_file() else entry.glob("**/*"))
         if path.is_file() and not MADE & {*path.parts} and "egg-info" not in str(path)
     }
-    wanted |= {p.name for p in ROOT.iterdir() if p.is_file() and p.name != ".git"}
+    profiles = (ROOT / "workflow/profiles").rglob("*")  # which `profiles` is a link to
+    wanted |= {
+        f"profiles/{p.relative_to(ROOT / 'workflow/profiles')}" for p in profiles if p.is_file()
+    }
     assert wanted - names == set()

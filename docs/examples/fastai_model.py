@@ -13,7 +13,7 @@ from embedalloc.exporters import effect_columns
 sales = pd.read_csv(Path(__file__).with_name("sales.csv"))
 fields, columns, train = ["town", "till"], ["town", "till", "hour"], sales[:3000]
 
-plan = EmbeddingAllocator(budget=2000, columns=fields, pool_allowed=False, random_state=0)
+plan = EmbeddingAllocator(budget=2500, columns=fields, pool_allowed=False, random_state=0)
 inputs = plan.set_output(transform="pandas").fit_transform(train[columns], train["bought"])
 sizes = to_fastai(plan.allocation_)
 loaders = TabularDataLoaders.from_df(
@@ -29,9 +29,10 @@ loaders = TabularDataLoaders.from_df(
 learner = tabular_learner(loaders, layers=[16], emb_szs=sizes)
 with learner.no_bar(), learner.no_logging():
     learner.fit(2, lr=0.01)
+    loss = float(learner.validate()[0])
 built = [m.weight.shape for m in learner.model.modules() if isinstance(m, nn.Embedding)]
 assert [tuple(each) for each in built] == [
     (t["rows"], t["dimension"]) for t in plan.tables_.values()
 ]
 print(f"fastai trained exactly the planned tables: {plan.tables_}")
-print(f"validation loss {float(learner.validate()[0]):.3f}")
+print(f"{plan.allocation_.cost:,} parameters, validation loss {loss:.3f}")

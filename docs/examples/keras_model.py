@@ -15,7 +15,7 @@ sales = pd.read_csv(Path(__file__).with_name("sales.csv"))
 fields, columns = ["town", "till"], ["town", "till", "hour"]
 train, test = sales[:3000], sales[3000:]
 
-plan = EmbeddingAllocator(budget=2000, columns=fields, random_state=0).set_output(
+plan = EmbeddingAllocator(budget=2500, columns=fields, random_state=0).set_output(
     transform="pandas"
 )
 inputs = plan.fit_transform(train[columns], train["bought"])
@@ -42,4 +42,4 @@ built = {name: tuple(layer.embeddings.shape) for name, layer in layers.items()}
 assert built == {name: (t["rows"], t["dimension"]) for name, t in plan.tables_.items()}
 print(f"Keras trained exactly the planned tables: {built}")
 loss = model.evaluate(by_name(new), test["bought"].to_numpy(), verbose=0)
-print(f"{plan.allocation_.cost} parameters for {len(inputs)} rows, test loss {loss:.3f}")
+print(f"{plan.allocation_.cost:,} parameters, test loss {loss:.3f}")

@@ -10,7 +10,7 @@ def make_rows() -> list[list[str]]:
     """Return the rows: the town and the hour matter, the till does not."""
     rng = np.random.default_rng(21)
     town, till, hour = (rng.integers(size, size=4000) for size in (40, 800, 12))
-    pull = rng.normal(size=40)[town] + 0.1 * (hour - 6)
+    pull = 3 * rng.normal(size=40)[town] + 0.1 * (hour - 6)
     bought = rng.random(4000) < 1 / (1 + np.exp(-pull))
     columns = zip(town, till, hour, bought, strict=True)
     return [[f"town {a}", f"till {b}", str(9 + c), str(int(d))] for a, b, c, d in columns]

@@ -17,7 +17,7 @@ train, test = sales[:3000], sales[3000:]
 
 # `fit` of a pipeline calls `fit_transform`, so a row's own target is not in its effect.
 planned = make_pipeline(
-    EmbeddingAllocator(budget=2000, columns=fields, random_state=0).set_output(transform="pandas"),
+    EmbeddingAllocator(budget=2500, columns=fields, random_state=0).set_output(transform="pandas"),
     make_column_transformer(
         (OneHotEncoder(handle_unknown="ignore"), lambda frame: [*frame.filter(regex="^[^_]+$")]),
         remainder="passthrough",

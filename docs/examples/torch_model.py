@@ -35,7 +35,7 @@ def fit(allocation: Allocation, inputs: Tensor, new: Tensor) -> float:
         return float(loss(model(new).squeeze(1), answer))
 
 
-plan = EmbeddingAllocator(budget=2000, columns=fields, random_state=0)
+plan = EmbeddingAllocator(budget=2500, columns=fields, random_state=0)
 inputs = torch.tensor(np.asarray(plan.fit_transform(train[columns], train["bought"])))
 new = torch.tensor(np.asarray(plan.transform(test[columns])))
 planned = fit(plan.allocation_, inputs, new)

@@ -1,13 +1,14 @@
 """Embedding dimensions for categorical fields under a parameter budget.
 
 Names are loaded on first use, so that one part neither pays for the others nor depends on them.
-What is not listed here is public in the module where it lives.
+Public are these names and those of `embedalloc.audit`; all else may change with any version.
 
 The core reads best in this order: `problem`, `greedy`, `allocation` (the paper's rule),
 `proportional` (its rivals), `optimum` with `multiple_choice` and `choice_search`, `result`, `rules`
 (all by name) and `from_cardinalities`; then `spectra`, `response`, `budgets`, `from_model`,
-`frontier`, `model_frontier`, `exporters` and `programs`. `arrays`, `checks`, `extras`, `intervals`,
-`memory`, `streams`, `text` and `weight_files` serve them and the other rooms.
+`frontier`, `model_frontier`, `exportable`, `allocation_json`, `exporters` and `programs`. `arrays`,
+`checks`, `extras`, `intervals`, `memory`, `streams`, `text` and `weight_files` serve them and the
+other rooms.
 """
 
 import importlib
@@ -15,15 +16,17 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from embedalloc.allocation_json import from_json as from_json
+    from embedalloc.allocation_json import to_json as to_json
     from embedalloc.data.counts_file import read_counts as read_counts
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
     from embedalloc.data.frontier import measure_frontier as measure_frontier
     from embedalloc.data.streaming import count_levels as count_levels
     from embedalloc.data.user_file import read_rows as read_rows
     from embedalloc.data.validation import hold_out_some as hold_out_some
-    from embedalloc.exporters import from_json as from_json
+    from embedalloc.exporters import effect_columns as effect_columns
+    from embedalloc.exporters import module_key as module_key
     from embedalloc.exporters import to_fastai as to_fastai
-    from embedalloc.exporters import to_json as to_json
     from embedalloc.exporters import to_keras as to_keras
     from embedalloc.exporters import to_projections as to_projections
     from embedalloc.exporters import to_pytorch_tabular as to_pytorch_tabular
@@ -59,9 +62,11 @@ _HOMES = {
     "measure_frontier": "data.frontier",
     "frontier_from_model": "model_frontier",
     "model_spectra": "model_frontier",
-    "from_json": "exporters",
+    "effect_columns": "exporters",
+    "from_json": "allocation_json",
+    "module_key": "exporters",
     "to_fastai": "exporters",
-    "to_json": "exporters",
+    "to_json": "allocation_json",
     "to_keras": "exporters",
     "to_projections": "exporters",
     "to_pytorch_tabular": "exporters",

@@ -9,70 +9,39 @@ levels' effects are inputs, `effect_columns` names these numeric columns.
 """
 
 import json
-import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from embedalloc.checks import all_different, real_number, show, whole_number
+from embedalloc.allocation_json import to_json
+from embedalloc.exportable import Exportable, find_allocation
 from embedalloc.extras import needed_for
 from embedalloc.programs import LIBRARIES, FileRows, write_program
-from embedalloc.result import Allocation
 
 if TYPE_CHECKING:
-    from embedalloc.data.estimator import EmbeddingAllocator
     from embedalloc.torch_inputs import InputTables, ProjectedTables, Projections
-
-#: What exporters take: see `find_allocation`.
-Exportable: TypeAlias = "Allocation | EmbeddingAllocator | Mapping[str, Any]"
-
-
-def find_allocation(source: Exportable) -> Allocation:
-    """Return the allocation of whatever holds one.
-
-    Parameters
-    ----------
-    source
-        An `Allocation`, a fitted `EmbeddingAllocator`, or a dictionary by field: rows and
-        dimension as a pair, or under the names ``rows`` and ``dimension`` as in `tables_`.
-
-    Examples
-    --------
-    >>> to_fastai({"user": (943, 8), "item": {"rows": 1682, "dimension": 7}})
-    {'user': 8, 'item': 7}
-    """
-    if isinstance(source, Allocation):
-        return source
-    fitted = getattr(source, "allocation_", None)
-    if isinstance(fitted, Allocation):
-        return fitted
-    if not isinstance(source, Mapping):
-        raise ValueError(
-            f"{show(source)} is no allocation, fitted estimator, or dictionary of rows and "
-            "dimension by field"
-        )
-    sizes = {name: _read_size(name, entry) for name, entry in source.items()}
-    parameters = {name: rows * dimension for name, (rows, dimension) in sizes.items()}
-    return Allocation(
-        "given",
-        {name: dimension for name, (_, dimension) in sizes.items()},
-        {name: rows for name, (rows, _) in sizes.items()},
-        parameters,
-        sum(parameters.values()),
-    )
-
-
-def _read_size(name: str, entry: Any) -> tuple[int, int]:
-    """Return rows and dimension of one field of a dictionary."""
-    if isinstance(entry, Mapping) and {"rows", "dimension"} <= entry.keys():
-        entry = (entry["rows"], entry["dimension"])
-    if not isinstance(entry, (tuple, list)) or len(entry) != 2:
-        raise ValueError(f"{name!r}: {show(entry)} is not rows and dimension, such as (943, 8)")
-    rows = whole_number(entry[0], f"{name!r}, rows", least=1)
-    return rows, whole_number(entry[1], f"{name!r}, dimension", least=0)
 
 
 def effect_columns(allocation: Exportable) -> list[str]:
-    """Return the names of the numeric columns that hold effects, in their order."""
+    """Return the names of the numeric columns that hold effects, in their order.
+
+    Parameters
+    ----------
+    allocation
+        What `find_allocation` takes: an `Allocation`, a fitted `EmbeddingAllocator`, or rows and
+        dimension by field.
+
+    Returns
+    -------
+    list of str
+        Columns of `EmbeddingAllocator.transform`; empty where no effect is an input.
+
+    Examples
+    --------
+    >>> from embedalloc import Allocation
+    >>> words = {"effects": {"town": ("town__effect",)}}
+    >>> effect_columns(Allocation("screened", {"town": 0}, {"town": 31}, {"town": 31}, 31, **words))
+    ['town__effect']
+    """
     allocation = find_allocation(allocation)
     return [column for columns in allocation.effects.values() for column in columns]
 
@@ -82,6 +51,22 @@ def to_fastai(allocation: Exportable) -> dict[str, int]:
 
     fastai counts the rows itself: the categories of the column and one for ``#na#``. A column
     that is missing here but among `cat_names` gets fastai's own formula.
+
+    Parameters
+    ----------
+    allocation
+        What `find_allocation` takes: an `Allocation`, a fitted `EmbeddingAllocator`, or rows and
+        dimension by field.
+
+    Returns
+    -------
+    dict
+        Dimension by column that has a table.
+
+    Examples
+    --------
+    >>> to_fastai({"user": (943, 8), "item": (1682, 7)})
+    {'user': 8, 'item': 7}
     """
     return {name: dimension for name, _, dimension in _tables(allocation)}
 
@@ -92,6 +77,22 @@ def to_pytorch_tabular(allocation: Exportable) -> dict[str, list[Any]]:
     The two lists go together, because pytorch-tabular pairs them by position. It passes the
     cardinality on to the table as it is and keeps row 0 for unseen categories, so a column of
     n categories has cardinality n + 1. Effects, if there are any, are `continuous_cols`.
+
+    Parameters
+    ----------
+    allocation
+        What `find_allocation` takes: an `Allocation`, a fitted `EmbeddingAllocator`, or rows and
+        dimension by field.
+
+    Returns
+    -------
+    dict
+        The lists by pytorch-tabular's names for them.
+
+    Examples
+    --------
+    >>> to_pytorch_tabular({"user": (943, 8), "item": (1682, 7)})
+    {'categorical_cols': ['user', 'item'], 'embedding_dims': [(943, 8), (1682, 7)]}
     """
     found: dict[str, list[Any]] = {
         "categorical_cols": [name for name, _, _ in _tables(allocation)],
@@ -106,6 +107,22 @@ def to_pytorch_widedeep(allocation: Exportable) -> list[tuple[str, int, int]]:
 
     pytorch-widedeep adds row 0 for unseen categories to the number that it is given. So that the
     table has N rows in all, N − 1 is passed: a column of n categories has cardinality n + 1.
+
+    Parameters
+    ----------
+    allocation
+        What `find_allocation` takes: an `Allocation`, a fitted `EmbeddingAllocator`, or rows and
+        dimension by field.
+
+    Returns
+    -------
+    list of tuple
+        One per table.
+
+    Examples
+    --------
+    >>> to_pytorch_widedeep({"user": (943, 8), "item": (1682, 7)})
+    [('user', 942, 8), ('item', 1681, 7)]
     """
     return [(name, rows - 1, dimension) for name, rows, dimension in _tables(allocation)]
 
@@ -118,6 +135,22 @@ def to_torchrec(allocation: Exportable) -> list[dict[str, Any]]:
     embeddings is the cardinality. A table is called t_ and the feature's name, with dots written
     as in `module_key`, because torchrec makes modules of them. Its kernels want dimensions that
     are multiples of 4: allocate with ``multiple_of=4``.
+
+    Parameters
+    ----------
+    allocation
+        What `find_allocation` takes: an `Allocation`, a fitted `EmbeddingAllocator`, or rows and
+        dimension by field.
+
+    Returns
+    -------
+    list of dict
+        Keywords of each table.
+
+    Examples
+    --------
+    >>> to_torchrec({"user": (943, 8)})
+    [{'name': 't_user', 'num_embeddings': 943, 'embedding_dim': 8, 'feature_names': ['user']}]
     """
     return [
         {
@@ -135,6 +168,22 @@ def to_keras(allocation: Exportable) -> dict[str, dict[str, int]]:
 
     `input_dim` is the cardinality: the largest index plus one, with the indices that
     StringLookup or IntegerLookup keep for unseen categories and masks.
+
+    Parameters
+    ----------
+    allocation
+        What `find_allocation` takes: an `Allocation`, a fitted `EmbeddingAllocator`, or rows and
+        dimension by field.
+
+    Returns
+    -------
+    dict
+        Keywords by field that has a table.
+
+    Examples
+    --------
+    >>> to_keras({"user": (943, 8)})
+    {'user': {'input_dim': 943, 'output_dim': 8}}
     """
     return {
         name: {"input_dim": rows, "output_dim": dimension}
@@ -149,6 +198,26 @@ def to_torch(allocation: Exportable) -> "InputTables | ProjectedTables":
     column of codes per table and then the effects, it returns the network's inputs. The keys are
     the names, except where torch does not allow them: see `module_key`. An allocation with a width
     makes a `ProjectedTables`, which returns one vector of that width per row and field.
+
+    Parameters
+    ----------
+    allocation
+        What `find_allocation` takes: an `Allocation`, a fitted `EmbeddingAllocator`, or rows and
+        dimension by field.
+
+    Returns
+    -------
+    torch.nn.ModuleDict
+        Tables by name; the module itself takes the columns.
+
+    Examples
+    --------
+    >>> import torch
+    >>> tables = to_torch({"user": (943, 8), "item": (1682, 7)})
+    >>> tables["user"]
+    Embedding(943, 8)
+    >>> tables(torch.tensor([[3, 5], [0, 1681]])).shape  # two rows, a code per table
+    torch.Size([2, 15])
     """
     with needed_for("to_torch"):
         from torch import nn  # heavy; the other exporters do without
@@ -187,6 +256,16 @@ def module_key(name: str) -> str:
     Torch refuses dots and the names of its own attributes. A dot or per cent sign is written as
     in web addresses, and so is the first letter of an attribute's name.
 
+    Parameters
+    ----------
+    name
+        The field's name.
+
+    Returns
+    -------
+    str
+        The name itself where torch allows it.
+
     Examples
     --------
     >>> module_key("user"), module_key("user.id"), module_key("keys")
@@ -197,86 +276,6 @@ def module_key(name: str) -> str:
 
     key = without_dots(name)
     return f"%{ord(key[0]):02X}{key[1:]}" if hasattr(nn.ModuleDict(), key) else key
-
-
-def to_json(allocation: Exportable) -> str:
-    """Return the whole allocation as JSON text, which `from_json` reads."""
-    allocation = find_allocation(allocation)
-    content = {
-        "allocation_rule": allocation.allocation_rule,
-        "budget": allocation.budget,
-        "predictors": {
-            name: {
-                "cardinality": allocation.cardinalities[name],
-                "dimension": dimension,
-                "parameters": allocation.parameters[name],
-                "effects": list(allocation.effects.get(name, ())),
-                "shared": list(allocation.shared.get(name, ())),
-            }
-            for name, dimension in allocation.dimensions.items()
-        },
-        "width": allocation.width,
-        "objective": _finite_or_text(allocation.objective),
-        "lower_bound": _finite_or_text(allocation.lower_bound),
-    }
-    return json.dumps(content, indent=2, allow_nan=False)
-
-
-def from_json(text: str) -> Allocation:
-    """Return the allocation that `to_json` wrote, after a look at its budget."""
-    try:
-        content = json.loads(text, object_pairs_hook=lambda pairs: all_different(pairs, "JSON"))
-        rows = content["predictors"].items()
-
-        def by_field(what: str, least: int = 0) -> dict[str, int]:
-            return {
-                name: whole_number(row[what], f"{name!r}, {what}", least=least)
-                for name, row in rows
-            }
-
-        found = Allocation(
-            allocation_rule=str(content["allocation_rule"]),
-            dimensions=by_field("dimension"),
-            cardinalities=by_field("cardinality", least=1),
-            parameters=by_field("parameters"),
-            budget=whole_number(content["budget"], "budget", least=0),
-            objective=_number_or_none(content["objective"], "objective"),
-            lower_bound=_number_or_none(content["lower_bound"], "lower_bound"),
-            effects={
-                # Files of earlier versions do not have the key.
-                name: tuple(_column_names(row["effects"], f"{name!r}, effects"))
-                for name, row in rows
-                if row.get("effects")
-            },
-            shared={
-                name: tuple(_column_names(row["shared"], f"{name!r}, shared"))
-                for name, row in rows
-                if row.get("shared")
-            },
-            width=_read_width(content.get("width")),
-        )
-        if not rows:
-            raise ValueError("it has no field")
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"this JSON does not hold an allocation: {error!r}") from None
-    except ValueError as error:
-        raise ValueError(f"this JSON does not hold an allocation: {error}") from None
-    for name, dimension in found.dimensions.items():
-        spent = found.parameters[name]
-        columns = len(found.effects.get(name, ()))
-        if columns:
-            # A number per level and column, which may be more levels than the table has rows.
-            rest = spent - dimension * found.cardinalities[name]
-            if rest <= 0 or rest % columns:
-                raise ValueError(
-                    f"{name!r}: {spent} parameters cannot be {dimension} dimensions and "
-                    f"{columns} columns of effects"
-                )
-        elif (spent % dimension if dimension else spent) or (spent == 0) != (dimension == 0):
-            raise ValueError(f"{name!r}: {spent} parameters cannot be {dimension} equal dimensions")
-    if found.cost > found.budget:
-        raise ValueError(f"the allocation costs {found.cost}, more than its budget {found.budget}")
-    return found
 
 
 #: Exporters by the name that the command line uses.
@@ -294,7 +293,19 @@ EXPORTERS: Mapping[str, Callable[[Any], Any]] = {
 def export_text(allocation: Exportable, name: str, rows: FileRows | None = None) -> str:
     """Return an export as text: a complete program for torch and Keras, JSON for the others.
 
-    The program reads the rows of a file where they are given, and else makes some up.
+    Parameters
+    ----------
+    allocation
+        What `find_allocation` takes.
+    name
+        A key of `EXPORTERS`.
+    rows
+        Where a program finds its rows; without them it makes some up.
+
+    Returns
+    -------
+    str
+        What `embedalloc solve --export` prints.
 
     Examples
     --------
@@ -332,28 +343,3 @@ def without_dots(name: str) -> str:
     if not name:
         raise ValueError("a field with an empty name cannot be the key of a module")
     return name.replace("%", "%25").replace(".", "%2E")
-
-
-def _read_width(value: object) -> int | None:
-    return None if value is None else whole_number(value, "width", least=1)
-
-
-def _column_names(value: object, what: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ValueError(f"{what}: {show(value)} is not a list of names")
-    return value
-
-
-def _number_or_none(value: object, what: str) -> float | None:
-    """Return what `_finite_or_text` wrote."""
-    if value is None:
-        return None
-    number = float(value) if value in ("inf", "-inf") else real_number(value, what)
-    if math.isnan(number):
-        raise ValueError(f"{what}: nan is not a number")
-    return number
-
-
-def _finite_or_text(value: float | None) -> float | str | None:
-    """Return a number as JSON knows it; infinity, which it does not know, as text."""
-    return value if value is None or math.isfinite(value) else str(value)

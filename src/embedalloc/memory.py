@@ -41,6 +41,11 @@ def parse_budget(budget: int | str, *, dtype: str = "float32", optimizer: str | 
         parameters' dtype. Gradients are not counted: those of embeddings are usually sparse and
         last only for a step.
 
+    Returns
+    -------
+    int
+        Never more than the memory holds.
+
     Examples
     --------
     >>> parse_budget("64 MB")

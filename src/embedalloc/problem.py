@@ -41,7 +41,17 @@ class Constraints(TypedDict, total=False):
 
 
 class BudgetError(ValueError):
-    """The budget cannot pay for the smallest permitted dimensions."""
+    """The budget cannot pay for the smallest permitted dimensions.
+
+    Examples
+    --------
+    >>> from embedalloc import allocate
+    >>> allocate({"user": 943, "item": 1682}, 2000)
+    Traceback (most recent call last):
+        ...
+    embedalloc.problem.BudgetError: budget 2000 is below 2625, the cost of the smallest permitted
+    dimensions of 2 fields; raise it to at least 2625 or lower the minimum
+    """
 
 
 @dataclass(frozen=True)

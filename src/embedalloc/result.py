@@ -15,6 +15,8 @@ from embedalloc.visible import make_visible
 class Allocation:
     """Dimensions by field name, and the proof that they respect the budget.
 
+    Rules return it; printed, it is a table. `to_json` and the other exporters take it.
+
     Attributes
     ----------
     allocation_rule
@@ -35,6 +37,15 @@ class Allocation:
     width
         Columns that every field has in the end, if the model needs one width: a table with fewer is
         followed by a projection, whose parameters count.
+
+    Examples
+    --------
+    >>> from embedalloc import allocate
+    >>> plan = allocate({"user": 943, "item": 1682}, 20_000)
+    >>> plan.dimensions
+    {'user': 8, 'item': 7}
+    >>> plan.cost, plan.leftover
+    (19318, 682)
     """
 
     allocation_rule: str
@@ -92,7 +103,19 @@ class Allocation:
         return "\n".join(lines)
 
     def sum_up(self) -> str:
-        """Return what was spent, in a line, and in another what of it projects to the width."""
+        """Return what was spent, in a line, and in another what of it projects to the width.
+
+        Returns
+        -------
+        str
+            Rule, cost, budget and what is left over.
+
+        Examples
+        --------
+        >>> from embedalloc import allocate
+        >>> allocate({"user": 943, "item": 1682}, 20_000).sum_up()
+        'equal: 19,318 of 20,000 parameters spent, 682 left over'
+        """
         spent = (
             f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
             f"{self.leftover:,} left over"

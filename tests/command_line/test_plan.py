@@ -11,6 +11,8 @@ from xml.etree import ElementTree
 import click
 import numpy as np
 import pandas as pd
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -65,7 +67,8 @@ def test_plan_fits_a_budget_below_one_dimension_per_level(sales):
 
 
 def test_plan_from_parquet_as_json_is_the_same(sales, tmp_path):
-    pd.read_csv(sales).to_parquet(tmp_path / "sales.parquet")
+    # Not by pandas, whose version 2 reads some numbers a last digit off.
+    pyarrow.parquet.write_table(pyarrow.csv.read_csv(sales), tmp_path / "sales.parquet")
     words = ("--target", "bought", "--bytes", "800 B", "--json", "--rule", "paper")
     found = json.loads(run("plan", tmp_path / "sales.parquet", *words).stdout)
     assert found == json.loads(run("plan", sales, *words).stdout)

@@ -1,8 +1,9 @@
 """Install the package beside others and use both: `make compat`, `make lowest`.
 
 python -m tests.compat lowest         the tests of core, data and command line at lowest versions
+python -m tests.compat lowest quick   those of them that are quick
 python -m tests.compat peers          every peer at its newest version, one after the other
-python -m tests.compat peers skrub    one of them
+python -m tests.compat peers skrub    one of them; `base` is ours alone, without extras
 
 Each environment is made by pip in a temporary folder and deleted afterwards. A peer that cannot be
 installed here is named with pip's reason; a peer that is installed and fails ends in an error.
@@ -33,6 +34,7 @@ class Peer(NamedTuple):
 
     packages: tuple[str, ...]
     script: Path
+    extras: str = "[data,torch]"
 
 
 def _peer(name: str, *packages: str) -> Peer:
@@ -40,6 +42,7 @@ def _peer(name: str, *packages: str) -> Peer:
 
 
 PEERS: Mapping[str, Peer] = {
+    "base": Peer((), HERE / "peers/base.py", extras=""),
     "skrub": _peer("skrub"),
     "keras": Peer(("keras",), ROOT / "docs/examples/keras_model.py"),
     "fastai": Peer(("fastai",), ROOT / "docs/examples/fastai_model.py"),
@@ -58,9 +61,9 @@ def make_environment(folder: Path) -> Path:
 
 def install(python: Path, packages: Sequence[str], constraints: Path) -> str | None:
     """Install packages by pip; return why that is not possible, or None."""
-    command = [str(python), "-m", "pip", "install", "--quiet", "--progress-bar", "off"]
+    words = ["--quiet", "--progress-bar", "off", "--no-compile", "--constraint", str(constraints)]
     done = subprocess.run(
-        [*command, "--constraint", str(constraints), *packages],
+        [str(python), "-m", "pip", "install", *words, *packages],
         capture_output=True,
         text=True,
         check=False,
@@ -77,23 +80,23 @@ def run(python: Path, *words: str) -> int:
     return subprocess.run([str(python), *words], cwd=ROOT, env=environment, check=False).returncode
 
 
-def try_lowest(folder: Path) -> str:
-    """Run the tests with the lowest versions."""
+def try_lowest(folder: Path, *, quick: bool) -> str:
+    """Run the tests with the lowest versions, or those that are quick."""
     python = make_environment(folder)
     ours = f"{ROOT}[data,excel,plot,torch]"
     reason = install(python, ["-e", ours, "pytest", "hypothesis", "duckdb"], HERE / "lowest.txt")
     if reason:
-        return f"cannot be installed: {reason}"
+        return f"failed, cannot be installed: {reason}"
     core = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "src/embedalloc").glob("*.py"))]
-    code = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *LOWEST, *core)
+    marks = ["-m", "not slow"] if quick else []
+    code = run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *marks, *LOWEST, *core)
     return f"failed with {code}" if code else "passes"
 
 
 def try_peer(peer: Peer, folder: Path) -> str:
     """Install a peer and ours in one go, then build and train a model of the plan's shapes."""
     python = make_environment(folder)
-    ours = f"{ROOT}[data,torch]"
-    reason = install(python, [ours, *peer.packages], HERE / "newest.txt")
+    reason = install(python, [f"{ROOT}{peer.extras}", *peer.packages], HERE / "newest.txt")
     if reason:
         return f"cannot be installed here: {reason}"
     # -P, because a script has the name of its peer, and Python looks beside a script first.
@@ -105,16 +108,23 @@ def try_peer(peer: Peer, folder: Path) -> str:
 
 def main(what: str, names: Sequence[str]) -> int:
     """Try what is named, tell how each came out and return 1 if one failed."""
-    unknown = sorted({*names} - {*PEERS})
-    if unknown or what not in ("lowest", "peers"):
-        print(f"unknown: {' '.join(unknown) or what}; peers are {', '.join(PEERS)}")
+    known = {"lowest": ["quick"], "peers": [*PEERS]}.get(what, [])
+    unknown = sorted({*names} - {*known})
+    if unknown or not known:
+        print(
+            f"unknown: {' '.join(unknown) or what}; known are {', '.join(known) or 'lowest, peers'}"
+        )
         return 2
     tries = {"lowest versions": None} if what == "lowest" else {n: PEERS[n] for n in names or PEERS}
     outcomes = {}
     for name, peer in tries.items():
         with tempfile.TemporaryDirectory(prefix="compat-") as place:
             folder = Path(place) / "environment"
-            outcomes[name] = try_lowest(folder) if peer is None else try_peer(peer, folder)
+            outcomes[name] = (
+                try_lowest(folder, quick="quick" in names)
+                if peer is None
+                else try_peer(peer, folder)
+            )
         print(f"{name}: {outcomes[name]}", flush=True)
     return int(any(outcome.startswith("failed") for outcome in outcomes.values()))
 

@@ -23,7 +23,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import strategies as st
 
-from embedalloc.audit.printed import AuditError, audit_table, implied_metrics, read_metrics_table
+from embedalloc.audit import AuditError, audit_table, implied_metrics, read_metrics_table
 from embedalloc.command_line import COMMANDS, main
 from embedalloc.study.heart.patients import PATIENTS, SOURCES, read_patients
 from embedalloc.study.workflow.tables import TableError, read_table

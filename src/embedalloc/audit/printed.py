@@ -7,8 +7,6 @@ F1 is ``2 TP / (2 TP + FP + FN)``, thus 0 and not undefined if TP = 0 and there 
 Averages over classes ("macro", "weighted") are other metrics and are not covered.
 """
 
-import csv
-import io
 import math
 import re
 import textwrap
@@ -17,7 +15,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -30,27 +27,9 @@ from embedalloc.audit.matrices import (
     find_best_explanations,
     find_matrices,
 )
-from embedalloc.input_file import read_content
+from embedalloc.audit.metrics_file import ALIASES, METRICS, AuditError, find_metric
 
-METRICS = ("accuracy", "precision", "recall", "f1", "mcc")
-ALIASES = {
-    "acc": "accuracy",
-    "prec": "precision",
-    "ppv": "precision",
-    "rec": "recall",
-    "sensitivity": "recall",
-    "tpr": "recall",
-    "f1score": "f1",
-    **{m: m for m in METRICS},
-}
 PAIRS_AT_ONCE = 100_000  # pairs (n, positives) searched together: bounds the memory
-#: Bytes of a file; a printed table is small.
-LARGEST_FILE = 10_000_000
-NOT_REPORTED = {"-", "\N{EN DASH}", "\N{EM DASH}"}
-
-
-class AuditError(ValueError):
-    """A table or an option that cannot be audited; the message says where and what is allowed."""
 
 
 class ConfusionMatrix(NamedTuple):
@@ -60,13 +39,6 @@ class ConfusionMatrix(NamedTuple):
     fp: int
     fn: int
     tn: int
-
-
-class MetricsTable(NamedTuple):
-    """Printed text by model and metric, and the columns that were left out."""
-
-    rows: dict[str, dict[str, str]]
-    ignored: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -111,6 +83,25 @@ class Audit:
     ``n_unexplained`` counts each row once, also where a solution has several matrices for it. If
     ``complete`` is false, the list was cut and larger test sets may do as well. Without solutions
     (see ``max_unexplained``), ``n_unexplained`` is only known to be at least the number given.
+
+    Attributes
+    ----------
+    solutions
+        Test sets, each with the matrices of every row.
+    n_unexplained, n_cells
+        Cells that no solution explains, and all cells.
+    n_min, n_max
+        Sizes of the test sets that were tried.
+    complete
+        Whether the list of solutions is whole.
+
+    Examples
+    --------
+    >>> found = audit_table({"forest": {"accuracy": "0.803", "f1": "0.800", "mcc": "0.613"}}, n=61)
+    >>> found.n_unexplained, [(each.n, each.positives) for each in found.solutions]
+    (0, [(61, 28), (61, 32)])
+    >>> found.solutions[0].matrices["forest"]
+    (ConfusionMatrix(tp=24, fp=8, fn=4, tn=25),)
     """
 
     solutions: tuple[Solution, ...]
@@ -147,7 +138,23 @@ class Audit:
 
 
 def implied_metrics(tp: int, fp: int, fn: int, tn: int) -> dict[str, Fraction | float | None]:
-    """Return all metrics of one confusion matrix, None where undefined; all but MCC are exact."""
+    """Return all metrics of one confusion matrix.
+
+    Parameters
+    ----------
+    tp, fp, fn, tn
+        True positives, false positives, false negatives and true negatives.
+
+    Returns
+    -------
+    dict
+        By metric, None where it is undefined; all but MCC are exact fractions.
+
+    Examples
+    --------
+    >>> implied_metrics(tp=24, fp=4, fn=8, tn=25)["recall"]
+    Fraction(3, 4)
+    """
     for name, count in zip(ConfusionMatrix._fields, (tp, fp, fn, tn), strict=True):
         if type(count) is not int or count < 0:
             raise AuditError(f"{name} = {count!r}: an int of at least 0 is needed")
@@ -166,56 +173,8 @@ def implied_metrics(tp: int, fp: int, fn: int, tn: int) -> dict[str, Fraction | 
     }
 
 
-def _metric_name(header: str) -> str | None:
-    return ALIASES.get(re.sub(r"[\s_-]", "", header).lower())
-
-
-def read_metrics_table(path: str | Path) -> MetricsTable:
-    """Read a CSV file with a header, the model name first and one metric per column.
-
-    Case, blanks and hyphens in headers do not matter; `ALIASES` lists the names. Columns with
-    other names are left out. A dash in a cell means "not reported".
-    """
-    try:
-        content = read_content(path, most=LARGEST_FILE)
-        text = content.decode("utf-8").removeprefix("\N{BYTE ORDER MARK}")
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        lines = [(reader.line_num, [cell.strip() for cell in line]) for line in reader if line]
-    except UnicodeDecodeError as error:
-        raise AuditError(f"{path}: byte {error.start} is not UTF-8 text") from error
-    except csv.Error as error:
-        raise AuditError(f"{path}: not readable as CSV ({error})") from error
-    if len(lines) < 2:
-        raise AuditError(f"{path}: empty; a header and at least one row are needed")
-    header = lines[0][1]
-    metrics = [None, *map(_metric_name, header[1:])]
-    if len(set(metrics)) == 1:
-        raise AuditError(
-            f"{path}: no metric after the first of the columns {header}; "
-            f"known are {', '.join(ALIASES)}"
-        )
-    for metric in METRICS:
-        if metrics.count(metric) > 1:
-            raise AuditError(f"{path}: more than one column for {metric}")
-    rows: dict[str, dict[str, str]] = {}
-    for number, line in lines[1:]:
-        if len(line) != len(header):
-            raise AuditError(
-                f"{path}: line {number} (row {line[0]!r}) has {len(line)} cells, "
-                f"the header has {len(header)}"
-            )
-        if not line[0] or line[0] in rows or not line[0].isprintable():
-            raise AuditError(
-                f"{path}: line {number}: model name {line[0]!r} is empty, used before "
-                "or not printable; each row needs its own"
-            )
-        cells = zip(metrics, line, strict=True)
-        rows[line[0]] = {m: cell for m, cell in cells if m and cell not in NOT_REPORTED}
-    return MetricsTable(rows, tuple(h for h in header[1:] if _metric_name(h) is None))
-
-
 def _parse_cell(row: str, column: str, value: object, percent: bool) -> Cell:
-    metric, text = _metric_name(column), str(value).strip()
+    metric, text = find_metric(column), str(value).strip()
     unit, shift = (100, 2) if percent else (1, 0)
     where = f"row {row!r}, column {column!r}, value {text!r}"
     if metric is None:
@@ -317,11 +276,28 @@ def audit_table(
     progress : callable, optional
         Told how many more sizes were searched, from time to time.
 
+    Returns
+    -------
+    Audit
+        Test sets with their matrices, smallest first; printed, it sums them up.
+
     Raises
     ------
     AuditError
         If a cell or an option is not usable, or if the matrices of the smallest test set alone are
         more than ``max_matrices``.
+
+    Examples
+    --------
+    >>> printed = {"accuracy": "0.803", "precision": "0.857", "recall": "0.750", "f1": "0.800"}
+    >>> print(audit_table({"forest": printed}, n_max=100))
+    4 cells; test sets of 1 to 100
+    fewest unexplained cells: 0
+    test sets that reach this: 2
+    smallest: n = 61 with 32 positives
+                 TP    FP    FN    TN
+      forest     24     4     8    25
+    also n/positives: 76/40
     """
     n_min, n_max = (n_min, n_max) if n is None else (n, n)
     if not 1 <= n_min <= n_max <= LARGEST_N:

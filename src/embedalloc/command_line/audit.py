@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from embedalloc.audit import Audit, AuditError, audit_table, read_metrics_table
-from embedalloc.audit.printed import ConfusionMatrix, MetricsTable
+from embedalloc.audit.metrics_file import MetricsTable
+from embedalloc.audit.printed import ConfusionMatrix
 from embedalloc.command_line import InputError
 from embedalloc.visible import make_visible
 

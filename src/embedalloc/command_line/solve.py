@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from embedalloc.allocation_json import to_json
 from embedalloc.checks import list_names
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import (
@@ -23,7 +24,7 @@ from embedalloc.command_line.options import (
     refuse_two_outputs,
 )
 from embedalloc.command_line.outputs import check_place, print_or_write
-from embedalloc.exporters import EXPORTERS, export_text, to_json
+from embedalloc.exporters import EXPORTERS, export_text
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.memory import bytes_per_parameter
 from embedalloc.result import Allocation

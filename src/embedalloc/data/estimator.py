@@ -226,6 +226,18 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             group does not flatter the plan.
         times
             A date or number per row: the last rows validate, as in use.
+
+        Returns
+        -------
+        EmbeddingAllocator
+            Itself, with the attributes above.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import make_regression
+        >>> X, y = make_regression(2000, 2, random_state=0)
+        >>> EmbeddingAllocator(90, random_state=0).fit((X > 0).astype(int), y).cardinalities_
+        {'x0': 3, 'x1': 3}
         """
         rule = data_rule(self.rule)
         frame, target, categorical, about = self._read(X, y, sample_weight, groups, times)
@@ -299,7 +311,29 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Codes are those of `transform`. A row's effects come from the rows of the other four of
         five folds, as in scikit-learn's TargetEncoder: a network that reads effects in which the
         row's own target took part trusts them too much. So train on these, never on
-        ``fit(X, y).transform(X)``. The words are those of `fit`.
+        ``fit(X, y).transform(X)``.
+
+        Parameters
+        ----------
+        X, y, sample_weight, groups, times
+            As in `fit`.
+
+        Returns
+        -------
+        array or data frame
+            As `set_output` says; the columns are those of `get_feature_names_out`.
+
+        Examples
+        --------
+        >>> settled = {"town": {"rows": 3, "dimension": 1, "effect": True}}
+        >>> plan = EmbeddingAllocator(tables=settled).set_output(transform="pandas")
+        >>> X = pd.DataFrame({"town": ["Bonn", "Bonn", "Ulm"] * 500})
+        >>> y = (X["town"] == "Ulm") + np.random.default_rng(0).normal(size=1500)
+        >>> inputs = plan.fit_transform(X, y)
+        >>> inputs["town"].tolist()[:3]
+        [1, 1, 2]
+        >>> inputs["town__effect"].nunique()  # two towns in each of five folds
+        10
         """
         self.fit(X, y, sample_weight, groups, times)
         frame, target, _, about = self._read(X, y, sample_weight, groups, times)
@@ -317,6 +351,24 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         By field with a table its code, from 0 to the table's rows minus one; 0 stands for levels
         that are pooled or were never seen, and other codes follow the levels' frequency. Then,
         by field whose effect is an input, that number: 0 for a level never seen.
+
+        Parameters
+        ----------
+        X
+            New rows, with the columns of `fit`.
+
+        Returns
+        -------
+        array or data frame
+            As `set_output` says; the columns are those of `get_feature_names_out`.
+
+        Examples
+        --------
+        >>> plan = EmbeddingAllocator(tables={"town": {"rows": 3, "dimension": 1}})
+        >>> X = pd.DataFrame({"town": ["Bonn", "Bonn", "Ulm"] * 500})
+        >>> plan = plan.fit(X, np.random.default_rng(0).normal(size=1500))
+        >>> plan.transform(pd.DataFrame({"town": ["Ulm", "Bonn", "Rome"]})).tolist()
+        [[2], [1], [0]]
         """
         check_is_fitted(self)
         frame = self.roles_.prepare(self._frame(X, reset=False))
@@ -327,7 +379,23 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform_numbers(self, X: Any) -> NDArray[np.float32]:
         """Return the numeric columns of some rows, standardised as the planned network reads them.
 
-        Columns are in the order of their names; a missing value is the median.
+        Parameters
+        ----------
+        X
+            Rows with the columns of `fit`.
+
+        Returns
+        -------
+        array
+            Columns are in the order of their names; a missing value is the median.
+
+        Examples
+        --------
+        >>> plan = EmbeddingAllocator(tables={"town": {"rows": 3, "dimension": 1}})
+        >>> X = pd.DataFrame({"town": ["Bonn", "Ulm"] * 500, "age": [20.5, 40.5] * 500})
+        >>> plan = plan.fit(X, np.random.default_rng(0).normal(size=1000))
+        >>> plan.transform_numbers(X[:2]).tolist()
+        [[-1.0], [1.0]]
         """
         check_is_fitted(self)
         frame = self.roles_.prepare(self._frame(X, reset=False))
@@ -338,6 +406,24 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         A field's code has its name, its effect the name with ``__effect`` behind it, and with
         several classes one effect each, ``__effect_<class>``.
+
+        Parameters
+        ----------
+        input_features
+            Not used; scikit-learn's pipelines give it.
+
+        Returns
+        -------
+        array of str
+            Fields with a table, then effects.
+
+        Examples
+        --------
+        >>> settled = {"town": {"rows": 3, "dimension": 1, "effect": True}}
+        >>> X = pd.DataFrame({"town": ["Bonn", "Bonn", "Ulm"] * 500})
+        >>> plan = EmbeddingAllocator(tables=settled)
+        >>> plan.fit(X, np.random.default_rng(0).normal(size=1500)).get_feature_names_out().tolist()
+        ['town', 'town__effect']
         """
         check_is_fitted(self)
         return np.array([*self.tables_, *effect_columns(self.allocation_)], dtype=object)

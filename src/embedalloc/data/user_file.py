@@ -58,7 +58,7 @@ class UserFile(NamedTuple):
 def read_rows(
     path: str | Path, *, target: str, **words: Any
 ) -> tuple[pd.DataFrame, NDArray[Any], dict[str, Any]]:
-    """Return the columns of a file that are used, its target, and what else is known of rows.
+    r"""Return the columns of a file that are used, its target, and what else is known of rows.
 
     The last are words of `EmbeddingAllocator.fit`: weights, groups and times, None where the
     words name no column of them.
@@ -71,8 +71,26 @@ def read_rows(
     path
         CSV, parquet, feather, JSON lines or Excel, compressed or not; ``"-"`` is the standard
         input.
-    target, **words
-        As in `read_user_file`.
+    target
+        The column to predict.
+    **words
+        As in `embedalloc plan`: the columns ``categorical``, ``numeric`` and ``ignore``;
+        ``weight``, ``group`` and ``time``; ``task``, ``separator``, ``encoding`` and ``missing``.
+
+    Returns
+    -------
+    data frame, array, dictionary
+        What `EmbeddingAllocator.fit` takes: columns, target, and its words for weights, groups and
+        times.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "sales.csv"
+    >>> _ = path.write_text("town;price;bought\n" + "Bonn;3,5;yes\nUlm;4,5;no\n" * 20)
+    >>> X, y, about = read_rows(path, target="bought")
+    >>> X.iloc[0].to_dict(), str(y[0])
+    ({'town': 'Bonn', 'price': 3.5}, 'yes')
     """
     found = read_user_file(read_content(path), Path(path).name, target=target, **words)
     return found.frame, found.target, dict(found.about)

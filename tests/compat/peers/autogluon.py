@@ -14,7 +14,7 @@ from embedalloc import EmbeddingAllocator, to_torch
 
 sales = pd.read_csv("docs/examples/sales.csv")
 fields = ["town", "till"]
-plan = EmbeddingAllocator(budget=2000, columns=fields, random_state=0).set_output(
+plan = EmbeddingAllocator(budget=2500, columns=fields, random_state=0).set_output(
     transform="pandas"
 )
 inputs = plan.fit_transform(sales.drop(columns="bought"), sales["bought"])

@@ -12,7 +12,7 @@ from torch import nn
 from embedalloc import allocate, to_pytorch_tabular
 
 sales = pd.read_csv("docs/examples/sales.csv")
-plan = allocate({name: sales[name].nunique() + 1 for name in ("town", "till")}, 3000)
+plan = allocate({name: sales[name].nunique() + 1 for name in ("town", "till")}, 4000)
 export = to_pytorch_tabular(plan)
 os.chdir(tempfile.mkdtemp())  # it keeps a record of its runs in the working directory
 model = pytorch_tabular.TabularModel(

@@ -10,7 +10,7 @@ from torch import nn
 from embedalloc import allocate, to_pytorch_widedeep
 
 sales = pd.read_csv("docs/examples/sales.csv")
-plan = allocate({name: sales[name].nunique() + 1 for name in ("town", "till")}, 3000)
+plan = allocate({name: sales[name].nunique() + 1 for name in ("town", "till")}, 4000)
 export = to_pytorch_widedeep(plan)
 encoder = TabPreprocessor(cat_embed_cols=[name for name, _, _ in export])
 encoded = encoder.fit_transform(sales)

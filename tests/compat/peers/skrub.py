@@ -8,7 +8,7 @@ from embedalloc import EmbeddingAllocator, to_torch
 
 sales = pd.read_csv("docs/examples/sales.csv")
 fields = ["town", "till"]
-allocator = EmbeddingAllocator(budget=2000, columns=fields, random_state=0)
+allocator = EmbeddingAllocator(budget=2500, columns=fields, random_state=0)
 pipeline = make_pipeline(skrub.Cleaner(), allocator.set_output(transform="pandas"))
 inputs = pipeline.fit_transform(sales.drop(columns="bought"), sales["bought"])
 assert list(inputs) == list(allocator.get_feature_names_out())

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from embedalloc.audit.printed import audit_table, read_metrics_table
+from embedalloc.audit import audit_table, read_metrics_table
 from embedalloc.study.heart.table1 import PAPER, PAPER_METRICS, SECONDS
 from embedalloc.study.heart.table1_audit import AUDIT, audit_printed, describe_audit, tabulate_audit
 from embedalloc.study.workflow.document import as_markdown

@@ -5,15 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from embedalloc.audit.printed import (
-    Audit,
-    AuditError,
-    MetricsTable,
-    Solution,
-    audit_table,
-    implied_metrics,
-    read_metrics_table,
-)
+from embedalloc.audit.metrics_file import AuditError, MetricsTable, read_metrics_table
+from embedalloc.audit.printed import Audit, Solution, audit_table, implied_metrics
 from embedalloc.study.workflow.document import Part
 from embedalloc.study.workflow.tables import Column, Contract, TableError
 
