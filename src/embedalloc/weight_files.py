@@ -1,6 +1,7 @@
 """Matrices of weights in files, of which only the rows that are asked for come into memory."""
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ class TableOnDisk:
 
 def read_weight_files(path: Path) -> dict[str, TableOnDisk]:
     """Return the matrices in a safetensors or npy file, or in all of them in a folder."""
-    if not path.is_dir():
+    if not os.path.isdir(path):  # no error for names that no file can have
         return _read_npy(path) if path.suffix.lower() == ".npy" else read_safetensors(path)
     found: dict[str, TableOnDisk] = {}
     for each in sorted(_list_weight_files(path)):

@@ -9,7 +9,13 @@ from embedalloc.data.case import make_case, set_limits
 from embedalloc.data.decision import Decision
 from embedalloc.data.effects import CrossedEffects, FieldEffect
 from embedalloc.data.plan import FieldPlan, Plan
-from embedalloc.data.planned import CLEAR_ERRORS, Candidate, compare, train_plan
+from embedalloc.data.planned import (
+    CLEAR_ERRORS,
+    FEWEST_VALIDATING,
+    Candidate,
+    compare,
+    train_plan,
+)
 from embedalloc.data.references import measure_references
 from embedalloc.data.screened import (
     CONTENTION,
@@ -34,6 +40,8 @@ from embedalloc.data.verdict import (
 from tests.oracles.simulated_tables import make_table
 
 FIELDS = ["noise0", "signal0", "signal1"]
+#: Rows that validate made-up candidates.
+ROWS = 50
 
 
 def case_of(kind="regression", rows=800, trained=lambda remaining: None, **words):
@@ -104,9 +112,9 @@ def test_splitting_keeps_tables_effects_and_budget():
 
 
 def candidate(label, *losses, dimension=3):
-    """Return a candidate with these mean losses, one per training, over ten rows each."""
+    """Return a candidate with these mean losses, one per training, over so many rows."""
     fields = {"a": FieldPlan(20, 19, dimension), "b": FieldPlan(5, 4, 2)}
-    spread = np.linspace(-0.05, 0.05, 10)
+    spread = np.linspace(-0.05, 0.05, ROWS)
     return Candidate(Plan(label, fields, 100), tuple(loss + spread for loss in losses))
 
 
@@ -133,7 +141,7 @@ def test_within_the_tolerance_the_smallest_wins(pruned, effects, chosen):
 
 def wavy(label, loss, spread, *, dimension=3):
     """Return a candidate of two trainings whose rows differ from `candidate`'s by this much."""
-    wiggle = np.resize([spread, -spread], 10)
+    wiggle = np.resize([spread, -spread], ROWS)
     made = candidate(label, loss, loss, dimension=dimension)
     return replace(made, losses=tuple(each + wiggle for each in made.losses))
 
@@ -239,7 +247,7 @@ def test_models_without_embeddings_beat_a_constant_on_additive_data(kind):
 def test_a_better_model_without_embeddings_is_named():
     tried = (candidate("equal", 1.0, 1.0),)
     rng = np.random.default_rng(0)
-    clearly, hardly = 0.8 + 0.01 * rng.normal(size=10), 1.0 + 0.3 * rng.normal(size=10)
+    clearly, hardly = 0.8 + 0.01 * rng.normal(size=ROWS), 1.0 + 0.6 * rng.normal(size=ROWS)
     for losses, expected in ((clearly, "gradient boosting"), (hardly, None)):
         found = find_better_reference(
             decide(tried, "equal", references={"gradient boosting": losses})
@@ -285,6 +293,17 @@ def test_the_first_answer():
     assert "changes the validation loss by −5.0 %" in text.reason
 
 
+def test_few_rows_decide_nothing():
+    equal, far = (
+        replace(each, losses=tuple(losses[: FEWEST_VALIDATING - 1] for losses in each.losses))
+        for each in (candidate("equal", 1.0, 1.0), candidate("effects", 0.5, 0.5))
+    )
+    assert choose([equal, far]).label == "equal"
+    answer = answer_beats_equal(decide([equal, far], "equal"))
+    assert (answer.verdict, answer.gain) == ("cannot tell", None)
+    assert "39 rows" in answer.reason
+
+
 def test_equal_dimensions_that_did_as_well_are_named():
     lucky = candidate("equal", 1.04, 0.94)
     reason = answer_beats_equal(decide([lucky, candidate("effects", 0.95, 0.95)], "effects")).reason
@@ -297,7 +316,7 @@ def test_the_second_answer():
         (0.95, 0.0, "yes"),
         (0.9995, 0.001, "no"),  # no gain that matters is possible
         (1.05, 0.0, "no"),
-        (0.99, 0.05, "cannot tell"),
+        (0.99, 0.12, "cannot tell"),
     ]
     for loss, spread, verdict in cases:
         split = wavy("split", loss, spread)

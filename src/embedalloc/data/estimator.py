@@ -153,7 +153,7 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     >>> plan.dimensions_["shop"]
     0
     >>> plan.tables_
-    {'town': {'rows': 31, 'dimension': 2}}
+    {'town': {'rows': 31, 'dimension': 16}}
     """
 
     def __init__(

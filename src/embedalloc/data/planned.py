@@ -18,6 +18,8 @@ from embedalloc.data.table import FieldData
 START_NOISE = 0.005
 #: A difference is clear, and outside its 80 % interval, beyond so many standard errors.
 CLEAR_ERRORS = 1.28
+#: With fewer rows to validate on, no difference is clear.
+FEWEST_VALIDATING = 40
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,14 @@ from embedalloc.data.case import DataCase
 from embedalloc.data.decision import Decision
 from embedalloc.data.effects import CrossedEffects
 from embedalloc.data.plan import Plan, Wish, make_plan, plan_allocation
-from embedalloc.data.planned import CLEAR_ERRORS, START_NOISE, Candidate, compare, try_all
+from embedalloc.data.planned import (
+    CLEAR_ERRORS,
+    FEWEST_VALIDATING,
+    START_NOISE,
+    Candidate,
+    compare,
+    try_all,
+)
 from embedalloc.data.references import measure_references
 from embedalloc.data.rules import DataRule
 from embedalloc.from_cardinalities import integer_dimensions
@@ -222,7 +229,8 @@ def is_near(one: Candidate, best: Candidate) -> bool:
 def clearly_beats(one: Candidate, other: Candidate) -> bool:
     """Tell whether a loss is lower by more than chance explains."""
     lead = compare(other, one)
-    return lead.mean > 0 and lead.mean >= CLEAR_ERRORS * lead.error
+    clear = lead.mean > 0 and lead.mean >= CLEAR_ERRORS * lead.error
+    return clear and len(one.losses[0]) >= FEWEST_VALIDATING
 
 
 def _tried_most(tried: Sequence[Candidate]) -> list[Candidate]:

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from embedalloc.data.decision import Decision
-from embedalloc.data.planned import CLEAR_ERRORS, Candidate, compare
+from embedalloc.data.planned import CLEAR_ERRORS, FEWEST_VALIDATING, Candidate, compare
 
 Verdict = Literal["yes", "no", "cannot tell"]
 
@@ -69,6 +69,10 @@ def answer_beats_equal(decision: Decision) -> Answer:
         )
     if equal is None:
         reason = "the budget cannot pay one dimension for every level, so nothing is compared"
+        return Answer("cannot tell", None, None, None, reason)
+    rows = len(equal.losses[0])
+    if rows < FEWEST_VALIDATING:
+        reason = f"{rows} rows to validate on are too few; the plan is equal dimensions"
         return Answer("cannot tell", None, None, None, reason)
     winner = decision.winner
     if winner is equal:
