@@ -24,7 +24,7 @@ from tests.benchmarks.measure import OURS, Case, Contestant, DisagreementError
 EPOCH, TREES = "torch epoch", "boosted trees"
 #: Rows of a batch of the torch loop.
 BATCH = 1024
-FEW = 1000
+FEW = 4000
 NOISE = "noise"
 Table = tuple[pd.DataFrame, Any]
 
