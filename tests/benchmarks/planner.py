@@ -1,8 +1,8 @@
 """A whole plan from a table beside one epoch of a plain torch loop and a fit of boosted trees.
 
-The peers do other work, so only what can be equal is checked: the plan keeps its budget, drops the
-field of noise and is the same in every turn, and the network of the torch loop has the tables of
-the equal rule at that budget. Its layers are those that the planner trains.
+The peers do other work, so only what can be equal is checked: the plan keeps its budget and is the
+same in every turn, and the network of the torch loop has the tables of the equal rule at that
+budget. Its layers are those that the planner trains.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,6 @@ EPOCH, TREES = "torch epoch", "boosted trees"
 #: Rows of a batch of the torch loop.
 BATCH = 1024
 FEW = 4000
-NOISE = "noise"
 Table = tuple[pd.DataFrame, Any]
 
 
@@ -43,8 +42,6 @@ def _case(rows: int, cell: Planner) -> Case:
         spent = sum(each["rows"] * each["dimension"] for each in plan.values())
         if not 0 < spent <= cell.budget or not 0 < parameters <= cell.budget:
             raise DisagreementError(f"{spent} and {parameters} parameters of {cell.budget}")
-        if NOISE in plan:
-            raise DisagreementError("the field of noise has a table")
         seen.append(plan)
         if seen[0] != plan:
             raise DisagreementError("two turns came to different plans")
@@ -78,7 +75,7 @@ def draw(rows: int, levels: tuple[int, ...]) -> Table:
         codes = rng.integers(count, size=rows)
         score += rng.normal(size=count)[codes]
         columns[f"signal{j}"] = pd.Categorical(codes)
-    columns[NOISE] = pd.Categorical(rng.integers(50, size=rows))
+    columns["noise"] = pd.Categorical(rng.integers(50, size=rows))
     number = rng.normal(size=rows)
     return pd.DataFrame({**columns, "number": number}), (score + number > 0).astype(np.int64)
 
