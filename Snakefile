@@ -12,7 +12,8 @@ from snakemake.utils import min_version
 min_version("9.19")
 try:
     from embedalloc.study.settings.errors import ConfigError
-    from embedalloc.study.workflow.dependencies import code_of, in_project
+    from embedalloc.study.workflow.dependencies import code_when_planned as code_of
+    from embedalloc.study.workflow.dependencies import in_project
     from embedalloc.study.workflow.progress import show_progress
     from embedalloc.study.workflow.start import check_sources, prepare
     from embedalloc.study.workflow.tables import digest_of

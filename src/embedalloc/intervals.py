@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from embedalloc.arrays import Floats
 
@@ -23,6 +22,8 @@ def t_interval(values: Floats, variance_share: Floats | float | None = None) -> 
         Variance of the mean over that of the sample: by default 1/J for J independent rows, and
         `nadeau_bengio_share` for splits of the same data.
     """
+    from scipy.special import stdtrit  # late: every start of the workflow imports this module
+
     share = 1 / len(values) if variance_share is None else variance_share
     quantile = stdtrit(len(values) - 1, (1 + CONFIDENCE) / 2)
     half = quantile * values.std(axis=0, ddof=1) * np.sqrt(share)
@@ -45,6 +46,8 @@ def nadeau_bengio_share(splits: int, judged_over_trained: Floats | float) -> Flo
 
 def corrected_p_value(values: Floats, variance_share: Floats | float) -> Floats:
     """Return two-sided p-values of t tests that a mean is 0; arguments as in `t_interval`."""
+    from scipy.special import stdtr
+
     mean, spread = values.mean(axis=0), values.std(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = mean / (spread * np.sqrt(variance_share))

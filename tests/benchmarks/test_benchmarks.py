@@ -17,8 +17,10 @@ from scripts import plot_benchmarks
 from tests.benchmarks import (
     decomposition,
     dimensions,
+    effects,
     experiments,
     networks,
+    planner,
     refits,
     summary,
     table_set,
@@ -109,6 +111,7 @@ def off_by_a_little(function):
         ("dimensions", dimensions, "least_by_milp"),
         ("dimensions", dimensions, "least_by_slsqp"),
         ("table_set", table_set, "singular_values_by_rows"),
+        ("effects", effects, "solve"),
     ],
 )
 def test_a_wrong_peer_is_refused(monkeypatch, work, module, name):
@@ -118,6 +121,14 @@ def test_a_wrong_peer_is_refused(monkeypatch, work, module, name):
         monkeypatch.setattr(experiments, "PEERS", ("literal", "one SVD"))
     with pytest.raises(DisagreementError):
         run(**cell)
+
+
+def test_a_plan_beyond_its_budget_is_refused(monkeypatch):
+    monkeypatch.setattr(
+        planner, "plan", lambda table, budget: {"a": {"rows": budget, "dimension": 2}}
+    )
+    with pytest.raises(DisagreementError, match="600 and 225 parameters of 300"):
+        run(**small_cell("planner"))
 
 
 def test_scikit_learn_trains_the_same_network():

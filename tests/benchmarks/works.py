@@ -7,13 +7,22 @@ import pandas as pd
 import torch
 from threadpoolctl import threadpool_limits
 
-from embedalloc.study.settings.benchmarks import Decomposition, Dimensions, Networks, TableSet
+from embedalloc.study.settings.benchmarks import (
+    Decomposition,
+    Dimensions,
+    Effects,
+    Networks,
+    Planner,
+    TableSet,
+)
 from embedalloc.study.settings.common import Settings
 from tests.benchmarks import (
     decomposition,
     dimensions,
+    effects,
     experiments,
     networks,
+    planner,
     refits,
     table_set,
     whole_workflow,
@@ -30,6 +39,8 @@ CASES: Mapping[str, tuple[type[Settings], Callable[[Any], list[Case]]]] = {
     "networks": (Networks, networks.cases),
     "dimensions": (Dimensions, dimensions.cases),
     "table_set": (TableSet, table_set.cases),
+    "effects": (Effects, effects.cases),
+    "planner": (Planner, planner.cases),
 }
 
 

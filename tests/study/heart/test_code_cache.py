@@ -49,6 +49,15 @@ def output(module):
     return subprocess.run(call, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def test_a_change_of_another_source_compiles_again(module):
+    other = module.with_name("other.py")
+    other.write_text("x = 1\n")
+    module.write_text(MODULE.replace("(__file__)", f"(__file__, {str(other)!r})"))
+    assert [output(module), output(module)] == [COMPILED, LOADED]
+    other.write_text("x = 2\n")
+    assert [output(module), output(module)] == [COMPILED, LOADED]
+
+
 def test_damaged_code_is_compiled_again(module):
     home = cache_beside(module).home
     files = sorted(path for path in home.rglob("*") if path.is_file() and path.name != "lock")

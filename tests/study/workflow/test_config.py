@@ -234,7 +234,7 @@ def walk(block, place=""):
     """Every key with its description, and whether the block that holds it refuses others."""
     for key, field in block.model_fields.items():
         inside = [kind for kind in kinds_in(field.annotation) if issubclass(kind, Settings)]
-        sentence = field.description or (inside and inside[0].__doc__)
+        sentence = block.sentences().get(key) or (inside and inside[0].__doc__)
         yield f"{place}.{key}", sentence, block.model_config["extra"]
         for kind in inside:
             yield from walk(kind, f"{place}.{key}")

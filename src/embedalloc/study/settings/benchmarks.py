@@ -101,6 +101,28 @@ class TableSet(Settings):
     """rows read at a time"""
 
 
+class Effects(Settings):
+    """Crossed random effects over the number of rows."""
+
+    rows: GrowingSizes
+    """numbers of rows"""
+    fields: AtLeast1
+    """number of fields"""
+    levels: AtLeast2
+    """levels of each field"""
+
+
+class Planner(Settings):
+    """A whole plan over the number of rows."""
+
+    rows: GrowingSizes
+    """numbers of rows"""
+    levels: Several[AtLeast2]
+    """levels of the fields that carry signal"""
+    budget: AtLeast1
+    """parameters of the embeddings"""
+
+
 class WholeWorkflow(Settings):
     """The workflow from nothing."""
 
@@ -122,6 +144,8 @@ class Benchmarks(Settings):
     networks: Networks
     dimensions: Dimensions
     table_set: TableSet
+    effects: Effects
+    planner: Planner
     workflow: WholeWorkflow
 
 

@@ -3,6 +3,7 @@
 import ast
 import hashlib
 import os
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -10,18 +11,6 @@ from embedalloc.study.workflow.places import PROJECT
 
 #: The packages of this project, and where in it they lie.
 HOMES = {"embedalloc": "src", "tests": "."}
-
-
-class _Strip(ast.NodeTransformer):
-    """Takes away what does nothing: docstrings, and what only a type checker sees."""
-
-    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
-        constant = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return None if constant else node
-
-    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
-        self.generic_visit(node)
-        return node.orelse if ast.unparse(node.test).endswith("TYPE_CHECKING") else node
 
 
 def in_project(path: str) -> str:
@@ -39,6 +28,17 @@ def code_of(script: str, project: Path = PROJECT) -> str:
     for name, text in sorted(modules_of(script, project).items()):
         digest.update(f"{name}\n{text}\n".encode())
     return digest.hexdigest()
+
+
+def code_when_planned(script: str) -> Callable[[object], str]:
+    """Return a function that gives `code_of` a script to the jobs of a rule.
+
+    A run that plans none of them does not read their code.
+    """
+    return lambda wildcards: _cached_code_of(script)
+
+
+_cached_code_of = cache(code_of)
 
 
 def modules_of(script: str, project: Path = PROJECT) -> dict[str, str]:
@@ -61,9 +61,9 @@ def modules_of(script: str, project: Path = PROJECT) -> dict[str, str]:
 @cache  # scripts share most of what they import
 def _meaning(text: str) -> tuple[str, list[tuple[str, int]]]:
     """Return what a module does, as a text, and the names that it imports with their lines."""
-    tree = _Strip().visit(ast.parse(text))
-    imports: list[tuple[str, int]] = []
-    for node in ast.walk(tree):
+    tree, imports = ast.parse(text), []
+    tree.body = _without_idle(tree.body)
+    for node in _statements(tree.body):
         if isinstance(node, ast.Import):
             imports += [(alias.name, node.lineno) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -71,6 +71,42 @@ def _meaning(text: str) -> tuple[str, list[tuple[str, int]]]:
             module = "." * node.level + (node.module or "")
             imports += [(f"{module}.{alias.name}", node.lineno) for alias in node.names]
     return ast.unparse(tree), imports
+
+
+def _without_idle(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """Take away what does nothing: docstrings, and what only a type checker sees.
+
+    Only statements are looked at: looking at every expression would take twice as long.
+    """
+    kept: list[ast.stmt] = []
+    for node in statements:
+        for part, name in _blocks(node):
+            setattr(part, name, _without_idle(getattr(part, name)))
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            kept += node.orelse
+        elif not (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            kept.append(node)
+    return kept
+
+
+def _statements(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements and all inside them."""
+    for node in statements:
+        yield node
+        for part, name in _blocks(node):
+            yield from _statements(getattr(part, name))
+
+
+def _blocks(node: ast.stmt) -> Iterator[tuple[ast.AST, str]]:
+    """Yield where statements stand inside one: the part of it, and the name of the list."""
+    for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        for name in ("body", "orelse", "finalbody"):
+            if hasattr(part, name):
+                yield part, name
 
 
 @cache

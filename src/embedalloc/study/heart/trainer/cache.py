@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 
 class CodeCache(NamedTuple):
-    """Where the machine code of a module is kept."""
+    """Where the machine code of a module is kept, and the sources that it is compiled from."""
 
     home: Path
+    sources: tuple[Path, ...] = ()
 
     @property
     def code(self) -> Path:
@@ -43,22 +44,28 @@ class CodeCache(NamedTuple):
 
     def _digest(self) -> bytes:
         digest = hashlib.sha256()
+        for path in self.sources:  # Numba itself looks at the module of the called function only
+            digest.update(path.read_bytes())
         for path in sorted(path for path in self.code.rglob("*") if path.is_file()):
             content = path.read_bytes()
             digest.update(f"{path.relative_to(self.code)}\n{len(content)}\n".encode() + content)
         return digest.hexdigest().encode()
 
 
-def cache_beside(source: str | Path) -> CodeCache:
-    """Return the cache of a module: beside it, or where that is read-only one of this process."""
+def cache_beside(source: str | Path, *others: str | Path) -> CodeCache:
+    """Return the cache of a module: beside it, or where that is read-only one of this process.
+
+    Where it, or another source that it is compiled from, has changed, it is compiled again.
+    """
+    sources = tuple(Path(each) for each in (source, *others))
     home = Path(source).parent / "__pycache__" / f"{Path(source).stem}.numba"
     try:
         home.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=home):
-            return CodeCache(home)
+            return CodeCache(home, sources)
     except OSError:
         _own_folders.append(tempfile.TemporaryDirectory(prefix="embedalloc-"))
-        return CodeCache(Path(_own_folders[-1].name))
+        return CodeCache(Path(_own_folders[-1].name), sources)
 
 
 #: Removed when the process ends.

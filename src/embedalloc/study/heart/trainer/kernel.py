@@ -1,12 +1,11 @@
 """The compiled part of `embedalloc.study.heart.trainer.network`: one model trained by plain loops.
 
 Each table is multiplied into the first layer once per step ("folded"), after which a row costs one
-gather and add per predictor whatever the dimension. The inner loops run over contiguous hidden
-units or batch rows, their number known only at run time, so that LLVM turns them into vector
-instructions without any flag (a constant number would be unrolled and stay scalar).
+gather and add per predictor whatever the dimension. Hidden units come in eights: `network` adds
+units without weights to other widths.
 
-All arithmetic is float64 and every sum has a fixed order: the vectorised loops are element-wise,
-and nothing allows the compiler to reassociate.
+All arithmetic is float64 and every sum has a fixed order: the vectorised operations are
+element-wise, and nothing allows the compiler to reassociate.
 """
 
 import math
@@ -18,13 +17,29 @@ from numba import config, njit
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats, Ints
+from embedalloc.study.heart.trainer import eights
 from embedalloc.study.heart.trainer.cache import cache_beside
+from embedalloc.study.heart.trainer.eights import (
+    NOTHING,
+    U0,
+    U8,
+    U,
+    eight,
+    line,
+    plus,
+    product,
+    put,
+    set_inner_products,
+    set_product,
+    times,
+)
 
 Bytes = NDArray[np.uint8]
+Unsigned = NDArray[np.uint64]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: What was compiled, to be loaded under its check.
-CACHE = cache_beside(__file__)
+CACHE = cache_beside(__file__, eights.__file__)
 # Numba looks there when a function is decorated; its types do not know its settings.
 config.CACHE_DIR = str(CACHE.code)  # type: ignore[attr-defined]
 
@@ -57,7 +72,7 @@ class Sizes(NamedTuple):
 class Data(NamedTuple):
     """Rows whose codes count through all predictors."""
 
-    codes: Ints
+    codes: Unsigned  # times the width of the first layer: where a row of the folded tables begins
     numbers: Floats
     labels: Floats
     reach: Ints  # by predictor, 1 + the highest code that occurs: tables need no folding beyond
@@ -74,16 +89,23 @@ class Steps(NamedTuple):
     watched: int  # column of the history
 
 
+class _Scratch(NamedTuple):
+    """Scratch of the width of the first layer."""
+
+    zeros: Floats
+    turned: Floats  # (first, 4)
+
+
 class _Batch(NamedTuple):
-    """Scratch for the rows of a batch; the second layer is transposed to vectorise over rows."""
+    """Scratch for the rows of a batch."""
 
     hidden: Floats  # (rows, first) activations
     gate: Floats  # (rows, first) derivative of the activation: 0 or the dropout scale
     slope: Floats  # (rows, first) derivative of the loss by the first linear output
-    hidden_t: Floats  # (first, rows)
-    second: Floats  # (second, rows) activations
+    second: Floats  # (rows, second) activations
     second_gate: Floats
     second_slope: Floats
+    second_turned: Floats  # (first, second) weights
     logits: Floats
     residuals: Floats  # derivative of the loss by the logit
 
@@ -112,71 +134,32 @@ _layers = _compiled(split_layers)
 
 
 @_compiled
-def _scratch(rows: int, first: int, second: int) -> _Batch:
+def _batch(rows: int, first: int, second: int) -> _Batch:
     return _Batch(
         np.empty((rows, first)), np.empty((rows, first)), np.empty((rows, first)),
-        np.empty((first, rows)), np.empty((second, rows)), np.empty((second, rows)),
-        np.empty((second, rows)), np.empty(rows), np.empty(rows),
+        np.empty((rows, second)), np.empty((rows, second)), np.empty((rows, second)),
+        np.empty((first, second)), np.empty(rows), np.empty(rows),
     )  # fmt: skip
 
 
 @_compiled
-def _add_product(a: Floats, b: Floats, out: Floats) -> None:
-    """Add the matrix product a b to out, vectorised over the columns, four terms at a time.
-
-    The rows of out run inside, since an addition to the row just stored would have to wait.
-    """
-    inner = b.shape[0]
-    for k in range(0, inner - 3, 4):
-        for i in range(out.shape[0]):
-            a0, a1, a2, a3 = a[i, k], a[i, k + 1], a[i, k + 2], a[i, k + 3]
-            for u in range(out.shape[1]):
-                pair = a0 * b[k, u] + a1 * b[k + 1, u]
-                out[i, u] += pair + (a2 * b[k + 2, u] + a3 * b[k + 3, u])
-    for k in range(inner // 4 * 4, inner):
-        for i in range(out.shape[0]):
-            factor = a[i, k]
-            for u in range(out.shape[1]):
-                out[i, u] += factor * b[k, u]
-
-
-@_compiled
-def _set_inner_products(a: Floats, b: Floats, out: Floats) -> None:
-    """Set out[i, k] to the inner product of row i of a and row k of b.
-
-    Four at a time hide the latency of their additions; beyond the last row it is done again.
-    """
-    last = b.shape[0] - 1
-    for i in range(a.shape[0]):
-        for k in range(0, last + 1, 4):
-            k1, k2, k3 = min(k + 1, last), min(k + 2, last), min(k + 3, last)
-            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-            for u in range(a.shape[1]):
-                value = a[i, u]
-                s0 += value * b[k, u]
-                s1 += value * b[k1, u]
-                s2 += value * b[k2, u]
-                s3 += value * b[k3, u]
-            out[i, k], out[i, k1], out[i, k2], out[i, k3] = s0, s1, s2, s3
-
-
-@_compiled
-def _fold_tables(flat: Floats, sizes: Sizes, reach: Ints, weights: Floats, folded: Floats) -> None:
+def _fold_tables(
+    flat: Floats, sizes: Sizes, reach: Ints, weights: Floats, zeros: Floats, folded: Floats
+) -> None:
     """Set `folded` to table times first-layer weights, one row per category of all predictors."""
-    folded[:] = 0.0
     at, category, column = 0, 0, 0
     for j in range(sizes.columns.size):
         n, d = sizes.cardinalities[j], sizes.columns[j]
         table = flat[at : at + n * d].reshape(n, d)
         rows = folded[category : category + reach[j]]
-        _add_product(table, weights[column : column + d], rows)
+        set_product(table, weights[column : column + d], zeros, rows)
         at, category, column = at + n * d, category + n, column + d
 
 
 @_compiled
 def _unfold_gradient(
-    flat: Floats, sizes: Sizes, reach: Ints, weights: Floats, folded: Floats, grad: Floats,
-    layer: Floats,
+    flat: Floats, sizes: Sizes, reach: Ints, weights: Floats, folded: Floats, scratch: _Scratch,
+    grad: Floats, layer: Floats,
 ) -> None:  # fmt: skip
     """Carry the gradient by the folded rows on to the tables and the first-layer weights."""
     at, category, column = 0, 0, 0
@@ -185,110 +168,114 @@ def _unfold_gradient(
         rows = folded[category : category + reach[j]]
         table = flat[at : at + n * d].reshape(n, d)
         table_grad = grad[at : at + n * d].reshape(n, d)
-        _set_inner_products(rows, weights[column : column + d], table_grad)
-        _add_product(table.T, rows, layer[column : column + d])
+        set_inner_products(rows, weights[column : column + d], scratch.turned, table_grad)
+        set_product(table.T, rows, scratch.zeros, layer[column : column + d])
         at, category, column = at + n * d, category + n, column + d
 
 
 @_compiled
 def _first_layer(
-    data: Data, order: Ints, start: int, folded: Floats, layers: Layers, out: Floats
+    data: Data, order: Unsigned, start: int, folded: Floats, layers: Layers, out: Floats
 ) -> None:
-    codes, numbers, bias, weights = data.codes, data.numbers, layers.first_bias, layers.numeric
-    for r in range(out.shape[0]):
-        row = order[start + r]
-        for u in range(out.shape[1]):
-            out[r, u] = bias[u]
-        for j in range(codes.shape[1]):
-            category = codes[row, j]
-            for u in range(out.shape[1]):
-                out[r, u] += folded[category, u]
-        for k in range(numbers.shape[1]):
-            number = numbers[row, k]
-            for u in range(out.shape[1]):
-                out[r, u] += number * weights[k, u]
+    codes, numbers, bias = data.codes, data.numbers, layers.first_bias
+    width, tables, weights, sums = U(out.shape[1]), line(folded), line(layers.numeric), line(out)
+    for r in range(U(out.shape[0])):
+        row = order[U(start) + r]
+        for u in range(U0, width, U8):
+            total = eight(bias, u)
+            for j in range(U(codes.shape[1])):
+                total = plus(total, eight(tables, codes[row, j] + u))
+            for k in range(U(numbers.shape[1])):
+                total = plus(total, times(numbers[row, k], eight(weights, k * width + u)))
+            put(sums, r * width + u, total)
 
 
 @_compiled
 def _first_layer_gradient(
-    data: Data, order: Ints, start: int, slope: Floats, folded: Floats, grad: Layers
+    data: Data, order: Unsigned, start: int, slope: Floats, folded: Floats, grad: Layers
 ) -> None:
-    codes, numbers, bias, weights = data.codes, data.numbers, grad.first_bias, grad.numeric
-    for r in range(slope.shape[0]):
-        row = order[start + r]
-        for u in range(slope.shape[1]):
-            bias[u] += slope[r, u]
-        for j in range(codes.shape[1]):
-            category = codes[row, j]
-            for u in range(slope.shape[1]):
-                folded[category, u] += slope[r, u]
-        for k in range(numbers.shape[1]):
-            number = numbers[row, k]
-            for u in range(slope.shape[1]):
-                weights[k, u] += number * slope[r, u]
+    codes, numbers, bias = data.codes, data.numbers, grad.first_bias
+    rows, width = U(slope.shape[0]), U(slope.shape[1])
+    tables, weights, slopes = line(folded), line(grad.numeric), line(slope)
+    for r in range(rows):
+        row = order[U(start) + r]
+        for u in range(U0, width, U8):
+            some = eight(slopes, r * width + u)
+            for j in range(U(codes.shape[1])):
+                at = codes[row, j] + u
+                put(tables, at, plus(eight(tables, at), some))
+    for u in range(U0, width, U8):
+        total = NOTHING
+        for r in range(rows):
+            total = plus(total, eight(slopes, r * width + u))
+        put(bias, u, total)
+        for k in range(U(numbers.shape[1])):
+            total = NOTHING
+            for r in range(rows):
+                number = numbers[order[U(start) + r], k]
+                total = plus(total, times(number, eight(slopes, r * width + u)))
+            put(weights, k * width + u, total)
+
+
+@_compiled
+def _activate(values: Floats, kept: Bytes, start: int, scale: float, gate: Floats) -> None:
+    """Apply ReLU and dropout to values whose rows of the masks begin at `start`."""
+    x, mask, y = line(values), kept.reshape(kept.size)[start * kept.shape[1] :], line(gate)
+    for i in range(x.size):
+        value = x[i]
+        y[i] = scale * mask[i] * (value > 0.0)
+        x[i] = value * y[i]
 
 
 @_compiled
 def _forward(
-    data: Data, order: Ints, start: int, kept_first: Bytes, kept_second: Bytes, scale: float,
+    data: Data, order: Unsigned, start: int, kept_first: Bytes, kept_second: Bytes, scale: float,
     folded: Floats, layers: Layers, batch: _Batch,
 ) -> None:  # fmt: skip
     """Fill the activations and logits of rows order[start], order[start + 1], ..."""
-    hidden, gate, hidden_t = batch.hidden, batch.gate, batch.hidden_t
-    second, second_gate, logits = batch.second, batch.second_gate, batch.logits
-    _first_layer(data, order, start, folded, layers, hidden)
-    for r in range(hidden.shape[0]):
-        position = start + r
-        for u in range(hidden.shape[1]):
-            value = hidden[r, u]
-            gate[r, u] = scale * kept_first[position, u] * (value > 0.0)
-            hidden[r, u] = value * gate[r, u]
-    for r in range(hidden.shape[0]):
-        for u in range(hidden.shape[1]):
-            hidden_t[u, r] = hidden[r, u]
-    for v in range(second.shape[0]):
-        second[v, :] = layers.second_bias[v]
-    _add_product(layers.second, hidden_t, second)
-    logits[:] = layers.last_bias[0]
-    for v in range(second.shape[0]):
-        weight = layers.last[v]
-        for r in range(second.shape[1]):
-            value = second[v, r]
-            second_gate[v, r] = scale * kept_second[start + r, v] * (value > 0.0)
-            second[v, r] = value * second_gate[v, r]
-            logits[r] += weight * second[v, r]
+    second, turned, logits = batch.second, batch.second_turned, batch.logits
+    _first_layer(data, order, start, folded, layers, batch.hidden)
+    _activate(batch.hidden, kept_first, start, scale, batch.gate)
+    for u in range(turned.shape[0]):
+        for v in range(turned.shape[1]):
+            turned[u, v] = layers.second[v, u]
+    set_product(batch.hidden, turned, layers.second_bias, second)
+    _activate(second, kept_second, start, scale, batch.second_gate)
+    for r in range(logits.size):
+        logit = layers.last_bias[0]
+        for v in range(second.shape[1]):
+            logit += layers.last[v] * second[r, v]
+        logits[r] = logit
 
 
 @_compiled
 def _backward(
-    data: Data, order: Ints, start: int, folded: Floats, layers: Layers, grad: Layers,
-    batch: _Batch,
+    data: Data, order: Unsigned, start: int, folded: Floats, layers: Layers, grad: Layers,
+    scratch: _Scratch, batch: _Batch,
 ) -> None:  # fmt: skip
-    """Add the gradient of the mean loss of the batch, by layers and by folded rows."""
-    logits, residuals, slope, gate = batch.logits, batch.residuals, batch.slope, batch.gate
-    second, second_gate, second_slope = batch.second, batch.second_gate, batch.second_slope
-    rows = logits.size
+    """Set the gradient of the mean loss of the batch by layers, and add that by folded rows."""
+    logits, residuals, slope = batch.logits, batch.residuals, line(batch.slope)
+    rows, width = logits.size, U(batch.second.shape[1])
     for r in range(rows):
         probability = 1.0 / (1.0 + math.exp(-logits[r]))
         residuals[r] = (probability - data.labels[order[start + r]]) / rows
-    grad.last_bias[0] += residuals.sum()
-    for v in range(second.shape[0]):
-        weight = layers.last[v]
-        for r in range(rows):
-            second_slope[v, r] = weight * residuals[r] * second_gate[v, r]
-        by_weight, by_bias = 0.0, 0.0
-        for r in range(rows):
-            by_weight += residuals[r] * second[v, r]
-            by_bias += second_slope[v, r]
-        grad.last[v] += by_weight
-        grad.second_bias[v] += by_bias
-    _add_product(second_slope, batch.hidden, grad.second)
-    slope[:] = 0.0
-    _add_product(second_slope.T, layers.second, slope)
-    for r in range(rows):
-        for u in range(slope.shape[1]):
-            slope[r, u] *= gate[r, u]
-    _first_layer_gradient(data, order, start, slope, folded, grad)
+    grad.last_bias[0] = residuals.sum()
+    second, gate, slopes = line(batch.second), line(batch.second_gate), line(batch.second_slope)
+    for v in range(U0, width, U8):
+        weights = eight(layers.last, v)
+        by_weight, by_bias = NOTHING, NOTHING
+        for r in range(U(rows)):
+            at = r * width + v
+            some = product(times(residuals[r], weights), eight(gate, at))
+            by_weight = plus(by_weight, times(residuals[r], eight(second, at)))
+            by_bias = plus(by_bias, some)
+            put(slopes, at, some)
+        put(grad.last, v, by_weight)
+        put(grad.second_bias, v, by_bias)
+    set_product(batch.second_slope.T, batch.hidden, scratch.zeros, grad.second)
+    set_product(batch.second_slope, layers.second, scratch.zeros, batch.slope)
+    slope *= line(batch.gate)
+    _first_layer_gradient(data, order, start, batch.slope, folded, grad)
 
 
 @_compiled
@@ -313,13 +300,16 @@ def logits_of(flat: Floats, sizes: Sizes, data: Data) -> Floats:
     folded = layers.categorical
     if not sizes.one_hot:
         folded = np.empty((sizes.cardinalities.sum(), sizes.first))
-        _fold_tables(flat, sizes, data.reach, layers.categorical, folded)
-    batch = _scratch(rows, sizes.first, sizes.second)
+        zeros = np.zeros(sizes.first)
+        _fold_tables(flat, sizes, data.reach, layers.categorical, zeros, folded)
+    batch = _batch(rows, sizes.first, sizes.second)
     kept_first, kept_second = (
         np.ones((rows, sizes.first), np.uint8),
         np.ones((rows, sizes.second), np.uint8),
     )
-    _forward(data, np.arange(rows), 0, kept_first, kept_second, 1.0, folded, layers, batch)
+    _forward(
+        data, np.arange(rows).astype(U), 0, kept_first, kept_second, 1.0, folded, layers, batch
+    )
     return batch.logits
 
 
@@ -336,7 +326,7 @@ def _scores(logits: Floats, labels: Floats) -> tuple[float, float]:
 
 @_compiled
 def fit(
-    flat: Floats, sizes: Sizes, data: Data, held_out: Data, orders: Ints,
+    flat: Floats, sizes: Sizes, data: Data, held_out: Data, orders: Unsigned,
     masks: tuple[Bytes, Bytes], steps: Steps, history: Floats,
 ) -> tuple[Floats, int, int]:  # fmt: skip
     """Train the flat weights in place; return the best ones, their epoch and the epochs run."""
@@ -344,28 +334,28 @@ def fit(
     grad, mean, square = np.zeros(flat.size), np.zeros(flat.size), np.zeros(flat.size)
     layers, layers_grad = _layers(flat, sizes), _layers(grad, sizes)
     folded, folded_grad = layers.categorical, layers_grad.categorical
-    if not sizes.one_hot:
+    if not sizes.one_hot:  # else the folded gradient is part of the gradient
         folded = np.empty((sizes.cardinalities.sum(), sizes.first))
         folded_grad = np.empty((sizes.cardinalities.sum(), sizes.first))
-    full = _scratch(min(steps.batch, rows), sizes.first, sizes.second)
-    rest = _scratch(rows % steps.batch, sizes.first, sizes.second)
+    scratch = _Scratch(np.zeros(sizes.first), np.empty((sizes.first, 4)))
+    full = _batch(min(steps.batch, rows), sizes.first, sizes.second)
+    rest = _batch(rows % steps.batch, sizes.first, sizes.second)
     best, best_value, best_epoch, epoch = flat.copy(), np.inf, 0, 0
     while epoch < history.shape[0] and epoch - best_epoch < steps.patience:
         order, kept_first, kept_second = orders[epoch], masks[0][epoch], masks[1][epoch]
         for start in range(0, rows, steps.batch):
             batch = full if start + steps.batch <= rows else rest
-            grad[:] = 0.0
-            if not sizes.one_hot:  # else the folded gradient is part of the gradient
-                folded_grad[:] = 0.0
-                _fold_tables(flat, sizes, data.reach, layers.categorical, folded)
+            folded_grad[:] = 0.0
+            if not sizes.one_hot:
+                _fold_tables(flat, sizes, data.reach, layers.categorical, scratch.zeros, folded)
             _forward(
                 data, order, start, kept_first, kept_second, steps.dropout_scale, folded, layers,
                 batch,
             )  # fmt: skip
-            _backward(data, order, start, folded_grad, layers, layers_grad, batch)
+            _backward(data, order, start, folded_grad, layers, layers_grad, scratch, batch)
             if not sizes.one_hot:
                 _unfold_gradient(
-                    flat, sizes, data.reach, layers.categorical, folded_grad, grad,
+                    flat, sizes, data.reach, layers.categorical, folded_grad, scratch, grad,
                     layers_grad.categorical,
                 )  # fmt: skip
             step += 1

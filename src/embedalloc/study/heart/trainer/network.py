@@ -12,7 +12,7 @@ call and cached on disk.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -183,11 +183,15 @@ def train(
     `patience` epochs in succession brought no improvement, or after `epochs` epochs. With
     `restore_best` the weights are those after the best epoch, otherwise after the last one run.
     """
-    current, history = weights.copy(), np.empty((settings.epochs, 2))
-    masks = (_plain(schedule.kept_first, np.uint8), _plain(schedule.kept_second, np.uint8))
-    for kept, units in zip(masks, shape.hidden, strict=True):
+    for kept, units in zip((schedule.kept_first, schedule.kept_second), shape.hidden, strict=True):
         if len(kept) < settings.epochs or kept.shape[1:] != (len(training.labels), units):
             raise ValueError(f"masks {kept.shape} for {settings.epochs} epochs and {units} units")
+    wide = _in_eights(shape)
+    masks = (
+        _plain(_widen(schedule.kept_first, wide.hidden[0]), np.uint8),
+        _plain(_widen(schedule.kept_second, wide.hidden[1]), np.uint8),
+    )
+    current, history = _widen_weights(shape, weights), np.empty((settings.epochs, 2))
     steps = Steps(
         settings.learning_rate,
         settings.weight_decay,
@@ -199,10 +203,10 @@ def train(
     compile_kernel()
     best, best_epoch, epochs_run = fit(
         current,
-        _sizes(shape),
-        _data(shape, training),
-        _data(shape, validation),
-        _plain(schedule.orders, np.int64),
+        _sizes(wide),
+        _data(wide, training),
+        _data(wide, validation),
+        _plain(schedule.orders, np.uint64),
         masks,
         steps,
         history,
@@ -211,7 +215,7 @@ def train(
     if not np.isfinite(history).all():
         epoch = 1 + int(np.argmin(np.isfinite(history).all(axis=1)))
         raise FloatingPointError(f"training diverged: validation loss not finite at epoch {epoch}")
-    final = best if settings.restore_best else current
+    final = _narrow_weights(shape, best if settings.restore_best else current)
     return TrainedNetwork(shape, final, best_epoch, epochs_run, *history.T.copy())
 
 
@@ -225,16 +229,64 @@ def compile_kernel() -> None:
     sizes, data = _sizes(shape), _data(shape, rows)
     masks, steps = (schedule.kept_first, schedule.kept_second), Steps(1e-3, 0.0, 1.0, 32, 1, 0)
     with CACHE.checked():
-        fit(weights, sizes, data, data, schedule.orders, masks, steps, np.empty((1, 2)))
+        fit(
+            weights,
+            sizes,
+            data,
+            data,
+            schedule.orders.astype(np.uint64),
+            masks,
+            steps,
+            np.empty((1, 2)),
+        )
         logits_of(weights, sizes, data)
 
 
 def predict(trained: TrainedNetwork, rows: Rows) -> Floats:
     """Return the probability of label 1 for each row, without dropout."""
     compile_kernel()
-    logits = logits_of(trained.weights, _sizes(trained.shape), _data(trained.shape, rows))
+    wide, weights = _in_eights(trained.shape), _widen_weights(trained.shape, trained.weights)
+    logits = logits_of(weights, _sizes(wide), _data(wide, rows))
     with np.errstate(over="ignore"):  # exp may overflow to inf, whose reciprocal is rightly 0
         return 1.0 / (1.0 + np.exp(-logits))
+
+
+def _in_eights(shape: NetworkShape) -> NetworkShape:
+    """Return the shape with as many hidden units as the kernel takes: a multiple of eight."""
+    first, second = (-(-units // 8) * 8 for units in shape.hidden)
+    return replace(shape, hidden=(first, second))
+
+
+def _widen(kept: Bytes, units: int) -> Bytes:
+    missing = units - kept.shape[2]
+    return np.pad(kept, ((0, 0), (0, 0), (0, missing))) if missing else kept
+
+
+def _widen_weights(shape: NetworkShape, weights: Floats) -> Floats:
+    """Return a copy of the weights with units that have none: they stay at zero in training."""
+    wide = _in_eights(shape)
+    if wide == shape:
+        return weights.copy()
+    widened = np.zeros(wide.parameters)
+    for narrow, padded in _pairs(shape, weights, widened):
+        padded[:] = narrow
+    return widened
+
+
+def _narrow_weights(shape: NetworkShape, widened: Floats) -> Floats:
+    if _in_eights(shape) == shape:
+        return widened
+    weights = np.empty(shape.parameters)
+    for narrow, padded in _pairs(shape, weights, widened):
+        narrow[:] = padded
+    return weights
+
+
+def _pairs(shape: NetworkShape, weights: Floats, widened: Floats) -> list[tuple[Floats, Floats]]:
+    """Return views of the same tables and layers in both forms."""
+    narrow, wide = split_weights(shape, weights), split_weights(_in_eights(shape), widened)
+    pairs = zip((*narrow[0], *narrow[1]), (*wide[0], *wide[1]), strict=True)
+    return [(one, other[tuple(map(slice, one.shape))]) for one, other in pairs]
 
 
 def _plain(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
@@ -243,7 +295,7 @@ def _plain(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
 
 
 def _data(shape: NetworkShape, rows: Rows) -> Data:
-    """Rows as the kernel takes them, with codes that count through all predictors."""
+    """Rows as the kernel takes them; a code says where a row of the folded tables begins."""
     sizes = np.array(shape.cardinalities, dtype=np.int64)
     outside = np.argwhere((rows.codes < 0) | (rows.codes >= sizes))
     if outside.size:  # the kernel would read beside its tables
@@ -253,7 +305,7 @@ def _data(shape: NetworkShape, rows: Rows) -> Data:
             f"0..{sizes[predictor] - 1}"
         )
     return Data(
-        _plain(rows.codes + np.cumsum(sizes) - sizes, np.int64),
+        _plain((rows.codes + np.cumsum(sizes) - sizes) * shape.hidden[0], np.uint64),
         _plain(rows.numbers, np.float64),
         rows.labels.astype(np.float64),
         rows.codes.max(axis=0).astype(np.int64) + 1,
