@@ -106,7 +106,7 @@ def try_peer(peer: Peer, folder: Path) -> str:
     if peer.alone and not reason:
         reason = install(python, ["--no-deps", peer.alone], HERE / "newest.txt")
     if reason:
-        return f"cannot be installed here: {reason}"
+        return f"{'' if peer.packages else 'failed, '}cannot be installed here: {reason}"
     # -P, because a script has the name of its peer, and Python looks beside a script first.
     code = run(python, "-P", str(peer.script))
     return f"failed with {code}" if code else "works"
