@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from importlib.metadata import version
 
 import pandas as pd
 import pytorch_tabular
@@ -34,4 +35,4 @@ model = pytorch_tabular.TabularModel(
 model.fit(train=sales, seed=0)
 built = [tuple(m.weight.shape) for m in model.model.modules() if isinstance(m, nn.Embedding)]
 assert built == export["embedding_dims"], built
-print(f"pytorch-tabular {pytorch_tabular.__version__}: {built}")
+print(f"pytorch-tabular {version('pytorch-tabular')}: {built}")

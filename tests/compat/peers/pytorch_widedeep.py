@@ -1,6 +1,19 @@
 """pytorch-widedeep trains a model whose tables have exactly the exported shapes."""
 
+import sys
+
 import pandas as pd
+import torch
+
+try:
+    import torchvision  # noqa: F401
+except RuntimeError:
+    # pip's torchvision is built for GPUs: beside the small torch its operators on images are
+    # missing. pytorch-widedeep imports it always; tables need none of it.
+    print("torchvision is a build for GPUs; its operators on images are left out")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+        del sys.modules[name]
+    torch.library.define("torchvision::nms", "(Tensor boxes, Tensor scores, float most) -> Tensor")
 import pytorch_widedeep
 from pytorch_widedeep import Trainer
 from pytorch_widedeep.models import TabMlp, WideDeep
