@@ -127,7 +127,7 @@ def test_a_plan_beyond_its_budget_is_refused(monkeypatch):
     monkeypatch.setattr(
         planner, "plan", lambda table, budget: {"a": {"rows": budget, "dimension": 2}}
     )
-    with pytest.raises(DisagreementError, match="600 and 225 parameters of 300"):
+    with pytest.raises(DisagreementError, match="600 and 300 parameters of 300"):
         run(**small_cell("planner"))
 
 
