@@ -17,6 +17,7 @@ from embedalloc import EmbeddingAllocator, from_json, to_json, to_pytorch_tabula
 from embedalloc.data.auto_budget import list_budgets
 from embedalloc.data.case import set_limits
 from embedalloc.data.settled import write_down
+from embedalloc.data.screened import TURNS
 from embedalloc.data.table import DataError, find_task, learn_encoding, sample_rows
 from embedalloc.problem import BudgetError
 from embedalloc.rules import TABLE_RULES
@@ -284,7 +285,7 @@ def test_a_time_limit_samples_rows():
     frame, y = make_table(0, rows=6000, signal=(6, 15), noise=(50,))
     fit = quick(300, minutes=1e-6, epochs=1).fit(frame, y)
     assert fit.report_.rows_used == 1000
-    assert fit.report_.rounds_left_out == 2
+    assert fit.report_.rounds_left_out == TURNS - 1
     assert {each.trainings for each in fit.report_.candidates} == {1}
     assert "the time was up before all trainings were done" in str(fit.report_)
     fit = quick("auto", minutes=1e-6, epochs=1).fit(frame, y)

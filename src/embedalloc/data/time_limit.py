@@ -11,7 +11,7 @@ PROBE_ROWS = 4_000
 #: No limit makes the sample smaller: with fewer rows a plan says nothing.
 FEWEST_ROWS = 1_000
 #: Trainings of the rule that trains most, and the models without embeddings as two more.
-TRAININGS = 20
+TRAININGS = 18
 #: Trainings of a search for the budget.
 SEARCH_TRAININGS = 6
 #: Of the time that is given, so much is planned with.
