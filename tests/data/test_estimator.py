@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from embedalloc import EmbeddingAllocator, from_json, to_json, to_pytorch_tabular, to_torch
 from embedalloc.data.auto_budget import list_budgets
 from embedalloc.data.case import set_limits
-from embedalloc.data.settled import write_down
 from embedalloc.data.screened import TURNS
+from embedalloc.data.settled import write_down
 from embedalloc.data.table import DataError, find_task, learn_encoding, sample_rows
 from embedalloc.problem import BudgetError
 from embedalloc.rules import TABLE_RULES
