@@ -36,6 +36,11 @@ def read_counts(path: PathLike) -> dict[str, NDArray[np.int64]]:
         Parquet or CSV with the columns field, level and rows; or a folder of parquet files, as
         engines on several machines write them.
 
+    Returns
+    -------
+    dict
+        Array of counts by field.
+
     Examples
     --------
     >>> path = getfixture("tmp_path") / "counts.csv"
