@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from embedalloc.data.counts_file import read_counts as read_counts
     from embedalloc.data.estimator import EmbeddingAllocator as EmbeddingAllocator
     from embedalloc.data.frontier import measure_frontier as measure_frontier
+    from embedalloc.data.streaming import LevelCounts as LevelCounts
     from embedalloc.data.streaming import count_levels as count_levels
     from embedalloc.data.user_file import read_rows as read_rows
     from embedalloc.data.validation import hold_out_some as hold_out_some
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from embedalloc.memory_plan.menus import TableChoice as TableChoice
     from embedalloc.memory_plan.plan import plan_memory as plan_memory
     from embedalloc.memory_plan.result import MemoryPlan as MemoryPlan
+    from embedalloc.memory_plan.result import PlannedTable as PlannedTable
     from embedalloc.model_frontier import frontier_from_model as frontier_from_model
     from embedalloc.model_frontier import model_spectra as model_spectra
     from embedalloc.problem import BudgetError as BudgetError
@@ -49,7 +51,9 @@ if TYPE_CHECKING:
 #: The module where each name lives.
 _HOMES = {
     "Allocation": "result",
+    "LevelCounts": "data.streaming",
     "MemoryPlan": "memory_plan.result",
+    "PlannedTable": "memory_plan.result",
     "TableChoice": "memory_plan.menus",
     "count_levels": "data.streaming",
     "hold_out_some": "data.validation",

@@ -1,4 +1,4 @@
-"""What exporters take: an allocation, or what holds one."""
+"""What exporters take: an allocation, or what holds one, and names that modules can have."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -51,6 +51,13 @@ def find_allocation(source: Exportable) -> Allocation:
         parameters,
         sum(parameters.values()),
     )
+
+
+def without_dots(name: str) -> str:
+    """Return a name with its dots and per cent signs as in web addresses."""
+    if not name:
+        raise ValueError("a field with an empty name cannot be the key of a module")
+    return name.replace("%", "%25").replace(".", "%2E")
 
 
 def _read_size(name: str, entry: Any) -> tuple[int, int]:

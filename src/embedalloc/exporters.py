@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from embedalloc.allocation_json import to_json
-from embedalloc.exportable import Exportable, find_allocation
+from embedalloc.exportable import Exportable, find_allocation, without_dots
 from embedalloc.extras import needed_for
 from embedalloc.programs import LIBRARIES, FileRows, write_program
 
@@ -239,6 +239,25 @@ def to_projections(allocation: Exportable) -> "Projections":
 
     With torchrec: `to_projections(plan)(bags(features).to_dict())`, where `bags` is the
     `EmbeddingBagCollection` of `to_torchrec(plan)`.
+
+    Parameters
+    ----------
+    allocation
+        An `Allocation` with a width.
+
+    Returns
+    -------
+    torch.nn.Module
+        Called with embeddings by field, it returns one vector per row and field.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from embedalloc import Allocation
+    >>> tables = {"town": 2, "user": 4}
+    >>> plan = Allocation("given", tables, {"town": 31, "user": 90}, {}, 430, width=4)
+    >>> to_projections(plan)({"town": torch.ones(3, 2), "user": torch.ones(3, 4)}).shape
+    torch.Size([3, 2, 4])
     """
     allocation = find_allocation(allocation)
     if allocation.width is None:
@@ -336,10 +355,3 @@ def _tables(source: Exportable) -> list[tuple[str, int, int]]:
         for name, dimension in allocation.dimensions.items()
         if dimension > 0
     ]
-
-
-def without_dots(name: str) -> str:
-    """Return a name with its dots and per cent signs as in web addresses."""
-    if not name:
-        raise ValueError("a field with an empty name cannot be the key of a module")
-    return name.replace("%", "%25").replace(".", "%2E")

@@ -44,6 +44,13 @@ class Frontier:
     test_ratio
         Test rows over training rows, for the intervals of Nadeau and Bengio; None for a
         surrogate.
+
+    Examples
+    --------
+    >>> losses = {"equal": np.array([[0.5, 0.25], [0.75, 0.5]])}  # two splits, two budgets
+    >>> frontier = Frontier((10, 20), losses, {"equal": np.array([10.0, 20.0])}, test_ratio=0.25)
+    >>> frontier.band("equal", 20).mean
+    0.375
     """
 
     budgets: tuple[int, ...]
@@ -58,21 +65,105 @@ class Frontier:
         return self.test_ratio is None
 
     def paid_budgets(self, curve: str) -> list[int]:
-        """Return the budgets that are large enough for a curve."""
+        """Return the budgets that are large enough for a curve.
+
+        Parameters
+        ----------
+        curve
+            A name of `losses`.
+
+        Returns
+        -------
+        list of int
+            The smallest first.
+
+        Examples
+        --------
+        >>> losses = {"equal": np.array([[np.nan, 0.5, 0.25]])}
+        >>> Frontier((10, 20, 40), losses, {"equal": np.zeros(3)}).paid_budgets("equal")
+        [20, 40]
+        """
         columns = zip(self.budgets, self.losses[curve].T, strict=True)
         return [budget for budget, values in columns if np.isfinite(values).all()]
 
     def band(self, curve: str, budget: int) -> Band:
-        """Return the loss of a curve at a budget."""
+        """Return the loss of a curve at a budget.
+
+        Parameters
+        ----------
+        curve
+            A name of `losses`.
+        budget
+            One of `budgets`.
+
+        Returns
+        -------
+        Band
+            Mean over splits, and the low and high end of its interval.
+
+        Examples
+        --------
+        >>> losses = {"equal": np.array([[0.5, 0.25]]), "optimal": np.array([[0.25, 0.25]])}
+        >>> spent = {"equal": np.array([10.0, 20.0]), "optimal": np.array([9.0, 20.0])}
+        >>> frontier = Frontier((10, 20), losses, spent, test_ratio=0.25)
+        >>> frontier.band("optimal", 10)  # of one split there is no interval
+        Band(mean=0.25, low=nan, high=nan)
+        """
         return self._band(self.losses[curve][:, self.budgets.index(budget)])
 
     def against_full(self, curve: str, budget: int) -> Band:
-        """Return the loss at a budget minus that at the full one, paired, as a share of this."""
+        """Return the loss at a budget minus that at the full one, paired, as a share of this.
+
+        A surrogate is a share already: of it the difference itself.
+
+        Parameters
+        ----------
+        curve
+            A name of `losses`.
+        budget
+            One of `budgets`.
+
+        Returns
+        -------
+        Band
+            Mean over splits, and the low and high end of its interval.
+
+        Examples
+        --------
+        >>> losses = {"equal": np.array([[0.5, 0.25]]), "optimal": np.array([[0.25, 0.25]])}
+        >>> spent = {"equal": np.array([10.0, 20.0]), "optimal": np.array([9.0, 20.0])}
+        >>> frontier = Frontier((10, 20), losses, spent, test_ratio=0.25)
+        >>> frontier.against_full("equal", 10).mean
+        1.0
+        """
         values = self.losses[curve]
         return self._share(curve, values[:, self.budgets.index(budget)] - values[:, -1])
 
     def against_equal(self, curve: str, budget: int) -> Band:
-        """Return the loss of a curve minus that of equal dimensions, as a share of their loss."""
+        """Return the loss of a curve minus that of equal dimensions, as a share of their loss.
+
+        A surrogate is a share already: of it the difference itself.
+
+        Parameters
+        ----------
+        curve
+            A name of `losses`.
+        budget
+            One of `budgets`.
+
+        Returns
+        -------
+        Band
+            Mean over splits, and the low and high end of its interval.
+
+        Examples
+        --------
+        >>> losses = {"equal": np.array([[0.5, 0.25]]), "optimal": np.array([[0.25, 0.25]])}
+        >>> spent = {"equal": np.array([10.0, 20.0]), "optimal": np.array([9.0, 20.0])}
+        >>> frontier = Frontier((10, 20), losses, spent, test_ratio=0.25)
+        >>> frontier.against_equal("optimal", 10).mean
+        -0.5
+        """
         place = self.budgets.index(budget)
         other = self.losses[EQUAL][:, place]
         band = self._band(self.losses[curve][:, place] - other)
@@ -84,7 +175,24 @@ class Frontier:
 
         The upper end of the interval must lie below the margin. Budgets are tried from the full
         one downwards until the first fails, so that the chance of a wrong answer does not grow
-        with their number. None if one split gives no interval.
+        with their number.
+
+        Parameters
+        ----------
+        curve
+            A name of `losses`.
+
+        Returns
+        -------
+        int or None
+            None if one split gives no interval.
+
+        Examples
+        --------
+        >>> losses = {"equal": np.array([[0.9, 0.31, 0.3]])}  # of a surrogate
+        >>> sizes = {"equal": np.array([10.0, 20.0, 40.0])}
+        >>> Frontier((10, 20, 40), losses, sizes, margin=0.05).smallest_equivalent("equal")
+        20
         """
         if not self.is_surrogate and len(self.losses[curve]) < 2:
             return None
@@ -101,11 +209,48 @@ class Frontier:
         """Return the area under a curve over log(budget), divided by its width: a mean loss.
 
         Only budgets at which every curve has a loss count.
+
+        Parameters
+        ----------
+        curve
+            A name of `losses`.
+
+        Returns
+        -------
+        Band
+            Mean over splits, and the low and high end of its interval.
+
+        Examples
+        --------
+        >>> losses = {"equal": np.array([[0.5, 0.25]]), "optimal": np.array([[0.25, 0.25]])}
+        >>> spent = {"equal": np.array([10.0, 20.0]), "optimal": np.array([9.0, 20.0])}
+        >>> frontier = Frontier((10, 20), losses, spent, test_ratio=0.25)
+        >>> frontier.area("equal").mean
+        0.375
         """
         return self._band(self._areas(curve))
 
     def area_against_equal(self, curve: str) -> Band:
-        """Return the area minus that of equal dimensions, paired over splits."""
+        """Return the area minus that of equal dimensions, paired over splits.
+
+        Parameters
+        ----------
+        curve
+            A name of `losses`.
+
+        Returns
+        -------
+        Band
+            Mean over splits, and the low and high end of its interval.
+
+        Examples
+        --------
+        >>> losses = {"equal": np.array([[0.5, 0.25]]), "optimal": np.array([[0.25, 0.25]])}
+        >>> spent = {"equal": np.array([10.0, 20.0]), "optimal": np.array([9.0, 20.0])}
+        >>> frontier = Frontier((10, 20), losses, spent, test_ratio=0.25)
+        >>> frontier.area_against_equal("optimal").mean
+        -0.125
+        """
         return self._band(self._areas(curve) - self._areas(EQUAL))
 
     def _areas(self, curve: str) -> Floats:
@@ -129,7 +274,21 @@ class Frontier:
         return Band(mean, float(low), float(high))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain types, for JSON; what is not known is None."""
+        """Return plain types, for JSON; what is not known is None.
+
+        Returns
+        -------
+        dict
+            Budgets, margin, and by curve the losses and what follows from them.
+
+        Examples
+        --------
+        >>> losses = {"equal": np.array([[0.5, 0.25]]), "optimal": np.array([[0.25, 0.25]])}
+        >>> spent = {"equal": np.array([10.0, 20.0]), "optimal": np.array([9.0, 20.0])}
+        >>> frontier = Frontier((10, 20), losses, spent, test_ratio=0.25)
+        >>> frontier.to_dict()["curves"]["equal"]["against_full"][0]
+        {'mean': 1.0, 'low': None, 'high': None}
+        """
         curves = {
             curve: {
                 "losses": values.tolist(),

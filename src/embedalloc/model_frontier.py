@@ -76,7 +76,12 @@ def model_spectra(
     Parameters
     ----------
     model, tables, frequencies
-        As in `embedalloc.allocate_from_model`.
+        As in `allocate_from_model`.
+
+    Returns
+    -------
+    ModelSpectra
+        By the names of the tables: rows, columns, singular values.
 
     Examples
     --------
@@ -118,7 +123,7 @@ def frontier_from_model(
     Parameters
     ----------
     model, tables, frequencies
-        As in `embedalloc.allocate_from_model`.
+        As in `allocate_from_model`.
     budgets
         Numbers of parameters; by default the present number divided by 1, 2, 4, …, as long as
         every table has a column.
@@ -126,6 +131,11 @@ def frontier_from_model(
         Share of the whole that may be lost by a budget that counts as equivalent.
     spectra
         What `model_spectra` returned, where it is known already.
+
+    Returns
+    -------
+    Frontier
+        A surrogate with the curves ``optimal`` and ``equal``.
 
     Examples
     --------

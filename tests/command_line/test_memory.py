@@ -100,11 +100,12 @@ def test_mistakes_are_told_in_a_line(file, words, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n", "there is no column 'field'; it has 'a', 'b'"),
-        ("field,rows\n", "there is no line with a count"),
-        ("field,rows\nuser,x\n", "the column 'rows' holds other things than whole numbers"),
-        ("field,rows\nuser,\nuser,3\n", "the column 'rows' holds other things than whole numbers"),
-        ("field,rows\nuser,-3\n", "'user' has -3, which is below 0"),
+        ("a,b\n1,2\n", "no column 'field'; it needs field, level, rows and has"),
+        ("field,rows\n", "no rows"),
+        ("", "Empty CSV file"),
+        ("field,rows\nuser,x\n", "rows: 'x' is not a whole number of at least 1"),
+        ("field,rows\nuser,\nuser,3\n", "rows: a line has none"),
+        ("field,rows\nuser,-3\n", "rows: -3 is not a whole number of at least 1"),
     ],
 )
 def test_files_that_hold_no_counts_are_refused(tmp_path, text, message):
@@ -112,7 +113,22 @@ def test_files_that_hold_no_counts_are_refused(tmp_path, text, message):
     path.write_text(text)
     out = run(path, "--budget", "2 kB")
     assert out.exit_code == 2
+    assert f"{path.name}: " in out.stderr
     assert message in out.stderr
+
+
+def test_counts_without_names_from_standard_input_and_from_a_folder_make_the_same_plan(tmp_path):
+    rows = [(name, int(n)) for name, each in COUNTS.items() for n in each]
+    nameless = pd.DataFrame(rows, columns=["field", "rows"])
+    nameless[:200].to_parquet(tmp_path / "1.parquet")
+    nameless[200:].to_parquet(tmp_path / "2.parquet")
+    whole = nameless.to_csv(index=False), nameless.to_parquet()
+    found = [run(tmp_path, "--budget", "2 kB", "--json").stdout]
+    for content in whole:
+        words = ["memory", "-", "--budget", "2 kB", "--json"]
+        found.append(CliRunner().invoke(main, words, input=content).stdout)
+    expected = json.loads(json.dumps(plan_memory(COUNTS, "2 kB").to_dict()))
+    assert [json.loads(each) for each in found] == [expected] * 3
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):

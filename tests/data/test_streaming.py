@@ -195,6 +195,14 @@ def test_counts_come_from_csv_too(tmp_path):
     assert {k: v.tolist() for k, v in read_counts(path).items()} == {"town": [9, 3, 2], "sex": [11]}
 
 
+def test_levels_may_look_like_numbers_at_first(tmp_path):
+    path = tmp_path / "counts.csv"
+    lines = [f"user,{number},1\n" for number in range(200_000)]  # more than arrow looks at first
+    path.write_text("field,level,rows\n" + "".join(lines) + "user,x7,5\n")
+    counts = read_counts(path)["user"]
+    assert (len(counts), counts[0], counts.sum()) == (200_001, 5, 200_005)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from embedalloc.arrays import Ints
 from embedalloc.checks import show
 from embedalloc.command_line import InputError
 from embedalloc.command_line.options import (
@@ -21,7 +19,6 @@ from embedalloc.command_line.options import (
 )
 from embedalloc.command_line.outputs import check_place, print_or_write
 from embedalloc.extras import needed_for
-from embedalloc.input_file import read_content
 from embedalloc.memory import parse_bytes
 from embedalloc.memory_plan.menus import DIMENSIONS, SMOOTHING, build_memory_problem
 from embedalloc.memory_plan.peers import compare_peers
@@ -33,9 +30,6 @@ from embedalloc.memory_plan.plan import (
 from embedalloc.memory_plan.prices import NUMBER_FORMATS, OPTIMIZERS, Prices
 from embedalloc.memory_plan.result import MemoryPlan
 from embedalloc.text import text_table
-
-#: Columns of a file of counts.
-FIELD, ROWS = "field", "rows"
 
 _EXAMPLES = """\b
 Examples:
@@ -115,10 +109,14 @@ def memory(
 ) -> None:
     """Choose rows, columns and number formats of all tables under a budget of bytes.
 
-    COUNTS is CSV or parquet with a line per level: the columns field and rows (others are
-    ignored). Frequent levels get rows of their own, the others share some. The choice is exact for
-    a surrogate of the loss, which knows the counts alone unless you say more.
+    COUNTS is CSV, parquet or a folder of parquet files with a line per level: the columns field,
+    level (may be left out) and rows. Frequent levels get rows of their own, the others share some.
+    The choice is exact for a surrogate of the loss, which knows the counts alone unless you say
+    more.
     """
+    with needed_for("a file of counts"):
+        from embedalloc.data.counts_file import read_counts
+
     refuse_two_outputs(as_json, export)
     check_place(output, "--output")
     if export not in (None, "torchrec"):
@@ -183,34 +181,3 @@ def draw_peers(plans: dict[str, MemoryPlan | None]) -> str:
         for name, plan in plans.items()
     ]
     return text_table(["by the surrogate", "bytes", "rows", "error"], rows)
-
-
-def read_counts(path: Path) -> dict[str, Ints]:
-    """Return the rows of data of every level by field, from CSV or parquet."""
-    with needed_for("a file of counts"):
-        import pyarrow as pa
-        import pyarrow.csv
-        import pyarrow.parquet
-
-    content = pa.BufferReader(read_content(path))
-    try:
-        is_parquet = content.read(4) == b"PAR1"
-        content.seek(0)
-        read = pyarrow.parquet.read_table if is_parquet else pyarrow.csv.read_csv
-        table = read(content)
-        missing = {FIELD, ROWS} - set(table.column_names)
-        if missing:
-            there = ", ".join(map(repr, table.column_names[:8]))
-            raise ValueError(f"there is no column {min(missing)!r}; it has {there}")
-        if not table.num_rows:
-            raise ValueError("there is no line with a count")
-        if not pa.types.is_integer(table[ROWS].type) or table[ROWS].null_count:
-            raise ValueError(f"the column {ROWS!r} holds other things than whole numbers")
-        names = table[FIELD].cast(pa.string()).fill_null("").combine_chunks().dictionary_encode()
-        counts = table[ROWS].cast(pa.int64()).to_numpy()
-    except (pa.ArrowException, ValueError) as error:
-        raise ValueError(f"{path}: {error}") from None
-    codes = names.indices.to_numpy(zero_copy_only=False)
-    bounds = np.cumsum(np.bincount(codes, minlength=len(names.dictionary)))[:-1]
-    parts = np.split(counts[np.argsort(codes, kind="stable")], bounds)
-    return dict(zip(names.dictionary.to_pylist(), parts, strict=True))

@@ -4,7 +4,7 @@ In SQL it is one GROUP BY (see `docs/scale.md`); `count_levels` writes the same.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,16 +12,23 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 import pyarrow.dataset
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from embedalloc.checks import show
+from embedalloc.checks import list_names, show
 from embedalloc.data.parquet_files import PathLike
 from embedalloc.data.table import DataError
+from embedalloc.input_file import read_content
 
 #: Columns of the file.
 COLUMNS = ("field", "level", "rows")
+#: A CSV file's levels may look like numbers at first and be text later.
+AS_TEXT = pyarrow.csv.ConvertOptions(column_types={"field": pa.string(), "level": pa.string()})
+CSV = pyarrow.dataset.CsvFileFormat(convert_options=AS_TEXT)
+#: With this a parquet file begins.
+PARQUET = b"PAR1"
 SCHEMA = pa.schema([("field", pa.string()), ("level", pa.string()), ("rows", pa.int64())])
 
 
@@ -33,8 +40,14 @@ def read_counts(path: PathLike) -> dict[str, NDArray[np.int64]]:
     Parameters
     ----------
     path
-        Parquet or CSV with the columns field, level and rows; or a folder of parquet files, as
-        engines on several machines write them.
+        Parquet or CSV with the columns field, level and rows, `-` for the standard input; or a
+        folder of parquet files, as engines on several machines write them. Without the column
+        level, every line is a level of its own.
+
+    Returns
+    -------
+    dict
+        Array of counts by field.
 
     Examples
     --------
@@ -47,21 +60,43 @@ def read_counts(path: PathLike) -> dict[str, NDArray[np.int64]]:
     known: dict[str, list[NDArray[np.int64]]] = {}
     missing: dict[str, int] = {}
     try:
-        kind = "csv" if place.suffix.lower() in (".csv", ".gz") else "parquet"
-        data = pyarrow.dataset.dataset(str(place), format=kind)
-        absent = [name for name in COLUMNS if name not in data.schema.names]
-        if absent:
-            raise DataError(f"{place}: no column {absent[0]!r}; it needs {', '.join(COLUMNS)}")
-        for batch in data.scanner(columns=list(COLUMNS), batch_readahead=1).to_batches():
+        for batch in _read_batches(place):
             if len(batch):
                 _sort_in(batch, known, missing)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{place}: cannot be read as a file of counts ({error})") from None
+        if not known:
+            raise ValueError("no rows")
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise DataError(f"{place}: {reason or error}") from None
     for name, rows in missing.items():
         known[name].append(np.array([rows]))
-    if not known:
-        raise DataError(f"{place}: no rows")
     return {name: sort_counts(parts) for name, parts in known.items()}
+
+
+def _read_batches(place: Path) -> Iterator[pa.RecordBatch]:
+    """Yield parts of a file or folder as they are read; of a pipe all must be read first."""
+    if place.is_dir():
+        data = pyarrow.dataset.dataset(str(place), format="parquet")
+    elif place.is_file():
+        with place.open("rb") as file:
+            is_parquet = file.read(4) == PARQUET
+        data = pyarrow.dataset.dataset(str(place), format="parquet" if is_parquet else CSV)
+    else:
+        content = read_content(place)
+        read = pyarrow.parquet.read_table if content[:4] == PARQUET else _read_csv
+        data = pyarrow.dataset.dataset(read(pa.BufferReader(content)))
+    there = data.schema.names
+    absent = [name for name in ("field", "rows") if name not in there]
+    if absent:
+        raise ValueError(
+            f"no column {absent[0]!r}; it needs {', '.join(COLUMNS)} and has {list_names(there)}"
+        )
+    columns = [name for name in COLUMNS if name in there]
+    yield from data.scanner(columns=columns, batch_readahead=1).to_batches()
+
+
+def _read_csv(source: Any) -> pa.Table:
+    return pyarrow.csv.read_csv(source, convert_options=AS_TEXT)
 
 
 def sort_counts(parts: Iterable[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -75,17 +110,17 @@ def _sort_in(
     batch: pa.RecordBatch, known: dict[str, list[NDArray[np.int64]]], missing: dict[str, int]
 ) -> None:
     """Add counts to those of their fields; those of missing levels are added up."""
-    rows, level = batch["rows"], batch["level"]
+    rows = batch["rows"]
+    if rows.null_count:
+        raise ValueError("rows: a line has none")
     if not pa.types.is_integer(rows.type):
-        raise DataError(f"rows: {show(rows[0].as_py())} is not a whole number of at least 1")
-    counts = rows.fill_null(0).cast(pa.int64()).to_numpy()
+        raise ValueError(f"rows: {show(rows[0].as_py())} is not a whole number of at least 1")
+    counts = rows.cast(pa.int64()).to_numpy()
     if counts.min() < 1:
-        raise DataError(f"rows: {counts.min()} is not a whole number of at least 1")
+        raise ValueError(f"rows: {counts.min()} is not a whole number of at least 1")
     if batch["field"].null_count:
-        raise DataError("field: a line has none")
-    is_text = pa.types.is_string(level.type) or pa.types.is_large_string(level.type)
-    empty = pc.equal(level.fill_null(""), "") if is_text else level.is_null()
-    nameless = empty.to_numpy(zero_copy_only=False)
+        raise ValueError("field: a line has none")
+    nameless = _find_nameless(batch)
     fields = batch["field"].cast(pa.string()).dictionary_encode()
     codes = fields.indices.to_numpy()
     for code, name in enumerate(fields.dictionary.to_pylist()):
@@ -93,6 +128,17 @@ def _sort_in(
         known.setdefault(name, []).append(counts[own & ~nameless])
         if (own & nameless).any():
             missing[name] = missing.get(name, 0) + int(counts[own & nameless].sum())
+
+
+def _find_nameless(batch: pa.RecordBatch) -> NDArray[np.bool_]:
+    """Tell the lines whose level is missing or empty."""
+    if "level" not in batch.schema.names:
+        return np.zeros(len(batch), dtype=np.bool_)
+    level = batch["level"]
+    is_text = pa.types.is_string(level.type) or pa.types.is_large_string(level.type)
+    empty = pc.equal(level.fill_null(""), "") if is_text else level.is_null()
+    found: NDArray[np.bool_] = empty.to_numpy(zero_copy_only=False)
+    return found
 
 
 class CountsWriter:

@@ -57,7 +57,21 @@ def measure_frontier(
         Called after each budget of each split, with how many are done and how many there are.
     **words
         seed, task, min_frequency, epochs, max_rows, sample_weight, groups, times and limits, as
-        in `embedalloc.data.estimator.EmbeddingAllocator`.
+        in `EmbeddingAllocator`.
+
+    Returns
+    -------
+    Frontier
+        The curves of the rule and of equal dimensions, which have a row per finished split.
+
+    Examples
+    --------
+    >>> towns = ["a", "b", "c", "d"] * 25
+    >>> data, target = pd.DataFrame({"town": towns}), np.array([0, 0, 1, 1] * 25)
+    >>> words = {"rule": "equal", "splits": 2, "epochs": 1}
+    >>> frontier = measure_frontier(data, target, ["town"], [5, 10], **words)
+    >>> frontier.budgets, frontier.losses["equal"].shape  # two splits, two budgets
+    ((5, 10), (2, 2))
     """
     share = real_number(margin, "margin")
     contest = prepare_contest(frame, target, categorical, splits=splits, **words)

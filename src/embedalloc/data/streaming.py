@@ -42,6 +42,12 @@ class LevelCounts:
         By field the rows of every level, the most frequent first. A missing value is a level.
     sample
         Rows drawn at random, with all columns, in the order of the data.
+
+    Examples
+    --------
+    >>> sample = pa.table({"town": ["a", "b"]})
+    >>> LevelCounts(16, {"town": np.array([9, 5, 2])}, sample).counts["town"]
+    array([9, 5, 2])
     """
 
     rows: int
@@ -84,6 +90,11 @@ def count_levels(
         Where it waits; by default the folder for temporary files.
     done
         Called after each column with how many are done and how many there are.
+
+    Returns
+    -------
+    LevelCounts
+        Rows in all, rows of every level by field, and the sample.
 
     Examples
     --------

@@ -69,6 +69,11 @@ def hold_out_some(
     seed
         Of the random numbers.
 
+    Returns
+    -------
+    tuple of arrays
+        Numbers of the rows that stay, and of those that validate.
+
     Examples
     --------
     >>> hold_out_some([1.5, 2.5, 3.5, 4.5, 5.5], times=[3, 2, 1, 0, 4])

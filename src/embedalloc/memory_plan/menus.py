@@ -53,6 +53,11 @@ class TableChoice(NamedTuple):
         A name of `NUMBER_FORMATS`.
     error
         Measured loss.
+
+    Examples
+    --------
+    >>> TableChoice(levels=1000, buckets=24, dimension=8, number_format="int8", error=0.31).rows
+    1024
     """
 
     levels: int

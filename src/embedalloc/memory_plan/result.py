@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embedalloc.arrays import Ints
-from embedalloc.exporters import without_dots
+from embedalloc.exportable import without_dots
 from embedalloc.extras import needed_for
 from embedalloc.memory_plan.prices import Prices
 from embedalloc.text import cut_name, text_table
@@ -41,6 +41,11 @@ class PlannedTable:
         Share of the rows of data whose level has a row of its own.
     error
         Of the surrogate, or as measured.
+
+    Examples
+    --------
+    >>> PlannedTable(3, 2, 1, 4, "float32", bytes=48, covered=0.875, error=0.5).rows
+    3
     """
 
     cardinality: int
@@ -61,6 +66,22 @@ class PlannedTable:
         """Return the row of each code: 0 for the most frequent level, 1 for the next, and so on.
 
         Other levels, and codes of new ones (any number outside), are spread over the shared rows.
+
+        Parameters
+        ----------
+        codes
+            Ranks of levels by frequency, from 0 on.
+
+        Returns
+        -------
+        array of int
+            Of the same shape.
+
+        Examples
+        --------
+        >>> table = PlannedTable(3, 2, 1, 4, "float32", bytes=48, covered=0.875, error=0.5)
+        >>> table.rows_of([0, 1, 2, -1])  # the third level and new ones share row 2
+        array([0, 1, 2, 2])
         """
         codes = np.asarray(codes, dtype=np.int64)
         with np.errstate(over="ignore"):
@@ -87,6 +108,13 @@ class MemoryPlan:
         No plan from the same menus has a smaller error, if known.
     measured
         Fields whose errors were measured; the surrogate's are those of the others.
+
+    Examples
+    --------
+    >>> table = PlannedTable(3, 2, 1, 4, "float32", bytes=48, covered=0.875, error=0.5)
+    >>> plan = MemoryPlan("exact", {"town": table}, budget=100, prices=Prices())
+    >>> plan.bytes, plan.error
+    (48, 0.5)
     """
 
     rule: str
@@ -112,7 +140,21 @@ class MemoryPlan:
         return None if self.lower_bound is None else max(0.0, self.error - self.lower_bound)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain dictionaries, lists and numbers, ready for JSON."""
+        """Return everything as plain dictionaries, lists and numbers, ready for JSON.
+
+        Returns
+        -------
+        dict
+            What `from_dict` takes.
+
+        Examples
+        --------
+        >>> from embedalloc import TableChoice, plan_memory
+        >>> town = [TableChoice(2, 1, 4, "float32", error=0.5)]
+        >>> plan = plan_memory({"town": [9, 5, 2]}, 100, measured={"town": town})
+        >>> plan.to_dict()["tables"]["town"]["bytes"]
+        48
+        """
         return {
             "rule": self.rule,
             "budget_bytes": self.budget,
@@ -155,6 +197,20 @@ class MemoryPlan:
 
         Numbers that are stored as int8 or int4 are trained in float32; the module's `pack` stores
         them so.
+
+        Returns
+        -------
+        torch.nn.Module
+            Takes a column of codes per table, and returns the embeddings side by side.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from embedalloc import TableChoice, plan_memory
+        >>> town = [TableChoice(2, 1, 4, "float32", error=0.5)]
+        >>> plan = plan_memory({"town": [9, 5, 2]}, 100, measured={"town": town})
+        >>> plan.to_torch()(torch.tensor([[0], [2]])).shape  # two rows of data
+        torch.Size([2, 4])
         """
         with needed_for("to_torch"):
             from embedalloc.memory_plan.torch_tables import PlannedTables
@@ -166,6 +222,19 @@ class MemoryPlan:
 
         `data_type` is the text of torchrec's `DataType`. Lookups are rows: map codes with
         `PlannedTable.rows_of` first. For a common width add the module's `projections`.
+
+        Returns
+        -------
+        list of dict
+            Keywords of each table.
+
+        Examples
+        --------
+        >>> from embedalloc import TableChoice, plan_memory
+        >>> town = [TableChoice(2, 1, 4, "float32", error=0.5)]
+        >>> plan = plan_memory({"town": [9, 5, 2]}, 100, measured={"town": town})
+        >>> [(each["name"], each["num_embeddings"]) for each in plan.to_torchrec()]
+        [('t_town', 3)]
         """
         return [
             {
@@ -188,7 +257,22 @@ class MemoryPlan:
         return "\n".join([text_table(head, rows), self.sum_up()])
 
     def sum_up(self) -> str:
-        """Return what was spent and what remains unexplained, in two lines."""
+        """Return what was spent and what remains unexplained, in two lines.
+
+        Returns
+        -------
+        str
+            The end of the printed plan.
+
+        Examples
+        --------
+        >>> from embedalloc import TableChoice, plan_memory
+        >>> town = [TableChoice(2, 1, 4, "float32", error=0.5)]
+        >>> plan = plan_memory({"town": [9, 5, 2]}, 100, measured={"town": town})
+        >>> print(plan.sum_up())
+        exact: 48 of 100 bytes spent, 52 left over
+        error 0.5 measured, at most 0 above the optimum
+        """
         left = self.budget - self.bytes
         gap = "" if self.gap is None else f", at most {self.gap:.4g} above the optimum"
         source = "measured" if len(self.measured) == len(self.tables) else "by the surrogate"
