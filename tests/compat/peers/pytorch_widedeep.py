@@ -13,7 +13,8 @@ except RuntimeError:
     print("torchvision is a build for GPUs; its operators on images are left out")
     for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
         del sys.modules[name]
-    torch.library.define("torchvision::nms", "(Tensor boxes, Tensor scores, float most) -> Tensor")
+    for name in ("nms", "qnms"):
+        torch.library.define(f"torchvision::{name}", "(Tensor a, Tensor b, float c) -> Tensor")
 import pytorch_widedeep
 from pytorch_widedeep import Trainer
 from pytorch_widedeep.models import TabMlp, WideDeep
