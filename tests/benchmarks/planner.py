@@ -14,9 +14,10 @@ import torch
 from sklearn.ensemble import HistGradientBoostingClassifier
 from torch import nn
 
-from embedalloc import EmbeddingAllocator, allocate
 from embedalloc.arrays import Floats
+from embedalloc.data.estimator import EmbeddingAllocator
 from embedalloc.data.network import HIDDEN, LEARNING_RATE
+from embedalloc.from_cardinalities import allocate
 from embedalloc.streams import stream
 from embedalloc.study.settings.benchmarks import Planner
 from tests.benchmarks.measure import OURS, Case, Contestant, DisagreementError
