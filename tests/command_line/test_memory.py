@@ -131,6 +131,12 @@ def test_counts_without_names_from_standard_input_and_from_a_folder_make_the_sam
     assert [json.loads(each) for each in found] == [expected] * 3
 
 
+def test_an_empty_folder_is_refused(tmp_path):
+    out = run(tmp_path, "--budget", "2 kB")
+    assert out.exit_code == 2
+    assert "no file with columns in this folder" in out.stderr
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path):
     out = run(tmp_path / "none.csv", "--budget", "2 kB")
     assert out.exit_code == 2

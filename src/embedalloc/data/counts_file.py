@@ -86,6 +86,8 @@ def _read_batches(place: Path) -> Iterator[pa.RecordBatch]:
         read = pyarrow.parquet.read_table if content[:4] == PARQUET else _read_csv
         data = pyarrow.dataset.dataset(read(pa.BufferReader(content)))
     there = data.schema.names
+    if not there:
+        raise ValueError("no file with columns in this folder")
     absent = [name for name in ("field", "rows") if name not in there]
     if absent:
         raise ValueError(
