@@ -1,5 +1,6 @@
 """Every command that README.md and CONTRIBUTING.md show works as written."""
 
+import itertools
 import os
 import pty
 import re
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from embedalloc import count_levels
 from tests.places import PRINTED_TABLE, ROOT, SMOKE
 from tests.workflow.runner import planned, run
 
@@ -51,6 +53,11 @@ def desk(tmp_path_factory):
     sales["bought"] = rng.integers(2, size=200)
     sales.to_csv(folder / "sales.csv", index=False)
     sales.to_parquet(folder / "sales.parquet")
+    visits = pd.DataFrame({"user": levels["shop"], "click": sales["bought"]}).astype(str)
+    (folder / "data").mkdir()
+    visits.to_parquet(folder / "data/visits.parquet")
+    visits.to_parquet(folder / "sample.parquet")
+    count_levels(folder / "data", output=folder / "counts.parquet")
     (folder / "t.csv").write_text(PRINTED_TABLE.read_text())
     (folder / "small.yaml").write_text(SMALL)
     return folder
@@ -71,10 +78,14 @@ def attempt(words, request):
     if program == "make":
         return ["make", "--dry-run", *arguments], ROOT
     if program == "embedalloc":
-        return [sys.executable, "-m", "embedalloc", *arguments], request.getfixturevalue("desk")
+        folder = request.getfixturevalue("desk")
+        files = [
+            sorted(map(str, folder.glob(each))) if "*" in each else [each] for each in arguments
+        ]
+        return [sys.executable, "-m", "embedalloc", *itertools.chain(*files)], folder
     if program == "pytest":
         return [sys.executable, "-m", "pytest", "--collect-only", "-q", *arguments], ROOT
-    (option, module) = arguments
+    option, module, *_ = arguments
     assert option == "-m"
     return [sys.executable, "-c", f"import importlib; importlib.import_module({module!r})"], ROOT
 
