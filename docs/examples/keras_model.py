@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from embedalloc import EmbeddingAllocator, to_keras
-from embedalloc.exporters import effect_columns
+from embedalloc import EmbeddingAllocator, effect_columns, to_keras
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 import keras
