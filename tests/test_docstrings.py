@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import re
 import runpy
 
 import pytest
@@ -51,6 +52,18 @@ def test_a_public_name_is_described_with_an_example(name):
     assert {*signature.parameters} - {"self"} <= described
     assert inspect.isclass(each) or found["returns"]
     assert all(entry.description.strip() for entry in [*known, *found.get("returns", ())])
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_words_described_together_have_one_default(name):
+    """Because the site shows the first one's default for all of them."""
+    if inspect.isclass(PUBLIC[name]) and issubclass(PUBLIC[name], Exception):
+        return
+    words = inspect.signature(PUBLIC[name]).parameters
+    together = re.findall(r"^(\w+(?:, \w+)+)(?: :.*)?$", inspect.getdoc(PUBLIC[name]), re.MULTILINE)
+    for line in together:
+        defaults = [words[word].default for word in line.split(", ") if word in words]
+        assert len({*map(str, defaults)}) <= 1, line
 
 
 def test_the_site_lists_every_public_name():

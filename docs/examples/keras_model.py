@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from embedalloc import EmbeddingAllocator, to_keras
-from embedalloc.exporters import effect_columns
+from embedalloc import EmbeddingAllocator, effect_columns, to_keras
 
 os.environ.setdefault("KERAS_BACKEND", "torch")
 import keras
@@ -21,6 +20,7 @@ plan = EmbeddingAllocator(budget=2500, columns=fields, random_state=0).set_outpu
 inputs = plan.fit_transform(train[columns], train["bought"])
 new = plan.transform(test[columns])
 
+keras.utils.set_random_seed(0)
 codes = {name: keras.Input((1,), dtype="int32", name=name) for name in plan.tables_}
 effects = {name: keras.Input((1,), name=name) for name in effect_columns(plan.allocation_)}
 layers = {name: keras.layers.Embedding(**each) for name, each in to_keras(plan.allocation_).items()}
@@ -29,7 +29,6 @@ joined = keras.layers.Concatenate()(parts) if len(parts) > 1 else parts[0]
 output = keras.layers.Dense(1, "sigmoid")(keras.layers.Dense(16, "relu")(joined))
 model = keras.Model(codes | effects, output)
 model.compile("adam", "binary_crossentropy")
-keras.utils.set_random_seed(0)
 
 
 def by_name(frame: pd.DataFrame) -> dict[str, object]:

@@ -7,8 +7,7 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from embedalloc import Allocation, EmbeddingAllocator, to_torch
-from embedalloc.from_cardinalities import allocate
+from embedalloc import Allocation, EmbeddingAllocator, allocate, to_torch
 
 sales = pd.read_csv(Path(__file__).with_name("sales.csv"))
 fields, columns = ["town", "till"], ["town", "till", "hour"]

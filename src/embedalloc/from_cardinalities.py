@@ -91,8 +91,10 @@ def allocate(
     leftover
         Whether a proportional rule spends what rounding down leaves (``spent``) or not
         (``floored``). The other rules always spend it.
-    dtype, optimizer
-        For a budget in bytes: see `parse_budget`.
+    dtype
+        Of the tables, for a budget in bytes: see `parse_budget`.
+    optimizer
+        Whose state shares the memory, for a budget in bytes: see `parse_budget`.
 
     Returns
     -------

@@ -57,7 +57,11 @@ def allocate_from_model(
     frequencies
         How often each row is looked up, by table name and one number per row; the spectra are
         then those of ``diag(√π) U``. Give them for all tables that are not fixed, or for none.
-    fixed, minimum, maximum, multiple_of
+    fixed
+        As in `allocate`.
+    minimum, multiple_of
+        As in `allocate`.
+    maximum
         As in `allocate`, except that no table grows by default: a spectrum says nothing about
         dimensions that the table does not have.
     dtype, optimizer

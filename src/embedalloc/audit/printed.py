@@ -258,18 +258,22 @@ def audit_table(
     ----------
     rows : mapping of model name to mapping of metric to printed value
         Text or Decimal, to keep the number of decimals. All rows share one test set.
-    n_min, n_max : int
-        Smallest and largest test set tried.
+    n_min : int
+        Smallest test set tried.
+    n_max : int
+        Largest test set tried.
     n, positives : int, optional
         Size and positives of the test set, where known; ``n`` replaces n_min and n_max.
     percent : bool
         All values are printed in percent (83.7 for 0.837).
     undefined_as_zero : bool
         Count a metric with a zero denominator as 0, as some libraries print it.
-    max_solutions, max_matrices : int
-        Where to cut the list of test sets: at so many, or where their matrices are so many in all
-        (accuracies alone permit millions). The fewest unexplained cells hold for the whole range
+    max_solutions : int
+        Where to cut the list of test sets. The fewest unexplained cells hold for the whole range
         even then.
+    max_matrices : int
+        The list is also cut where the matrices are so many in all (accuracies alone permit
+        millions).
     max_unexplained : int, optional
         Give up, with no solution, where more cells than this stay unexplained. A table that fits
         nowhere (more than a cell per row) takes minutes without this limit, seconds with a low one.

@@ -77,8 +77,10 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Columns, by name or position, that are numbers whatever they look like, or left out.
     fixed
         Dimensions that are settled, by field; 0 leaves a field without embedding.
-    minimum, maximum
-        Permitted dimensions, one number or by field. The maximum is N − 1 by default.
+    minimum
+        Smallest permitted dimension, one number or by field.
+    maximum
+        Largest permitted dimension, one number or by field; N − 1 by default.
     multiple_of
         Dimensions that are not fixed are multiples of this.
     drop_allowed
@@ -315,7 +317,9 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, y, sample_weight, groups, times
+        X, y
+            As in `fit`.
+        sample_weight, groups, times
             As in `fit`.
 
         Returns
