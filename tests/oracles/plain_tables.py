@@ -8,6 +8,9 @@ from torch.nn import functional
 from embedalloc.data.network import TabularModel
 from embedalloc.data.table import FieldData, TaskKind
 
+# The products are small: several threads would spend ten times the CPU time waiting.
+torch.set_num_threads(1)
+
 
 class PlainNetwork(nn.Module):
     """Embeddings, then linear layers with rectifiers between, from a model's values."""
