@@ -8,7 +8,7 @@ from torch.nn import functional
 from embedalloc.data.network import TabularModel
 from embedalloc.data.table import FieldData, TaskKind
 
-# The products are small: several threads would spend ten times the CPU time waiting.
+# The products are small: on a busy machine two threads took ten times the CPU time.
 torch.set_num_threads(1)
 
 

@@ -20,7 +20,7 @@ from embedalloc.study.heart.trainer.network import (
 from embedalloc.study.heart.trainer.plain import PlainNetwork, adam_for, tensors
 from embedalloc.study.settings.heart import Training
 
-# The products are small: several threads would spend ten times the CPU time waiting.
+# The products are small: on a busy machine two threads took ten times the CPU time.
 torch.set_num_threads(1)
 
 
