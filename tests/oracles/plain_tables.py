@@ -14,6 +14,9 @@ from embedalloc.data.network import DROPOUT, HIDDEN, TabularModel
 from embedalloc.data.table import FieldData, TaskKind
 from embedalloc.streams import stream
 
+# The products are small: on a busy machine two threads took ten times the CPU time.
+torch.set_num_threads(1)
+
 
 class PlainNetwork(nn.Module):
     """Embeddings, then linear layers with rectifiers between, from a model's values."""

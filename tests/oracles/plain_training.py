@@ -20,6 +20,9 @@ from embedalloc.study.heart.trainer.network import (
 from embedalloc.study.heart.trainer.plain import PlainNetwork, adam_for, tensors
 from embedalloc.study.settings.heart import Training
 
+# The products are small: on a busy machine two threads took ten times the CPU time.
+torch.set_num_threads(1)
+
 
 class GivenMasks(nn.Module):
     """Dropout by given masks, one after the other; none without training."""

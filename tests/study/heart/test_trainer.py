@@ -154,7 +154,7 @@ def test_bits_are_equal_in_a_thread_pool(fingerprints):
 OTHER_CODE = """
 import numba
 njit = numba.njit
-numba.njit = lambda **options: njit(**options | {"cache": False})
+numba.njit = lambda *functions, **options: njit(*functions, **options | {"cache": False})
 from embedalloc.study.heart.trainer import eights
 eights.config.SLP_VECTORIZE = 0
 from tests.oracles.heart_like import fingerprint
