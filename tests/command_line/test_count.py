@@ -32,6 +32,14 @@ def test_counts_and_a_sample_come_from_several_files(tmp_path):
     assert pq.read_table(sample).num_rows == 5000
 
 
+def test_a_table_without_rows_has_no_levels(tmp_path):
+    source = tmp_path / "empty.parquet"
+    pd.DataFrame({"town": pd.Series([], dtype="str")}).to_parquet(source)
+    done = run(source, "--output", tmp_path / "counts.parquet")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[0] == "0 rows, 0 levels"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

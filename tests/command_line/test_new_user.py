@@ -2,6 +2,7 @@
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 
@@ -75,9 +76,9 @@ def train_exported(path, *options, library="torch"):
     words = ["plan", str(path), "--target", "spent", "--rule", "equal", "--export", library]
     done = CliRunner().invoke(main, [*words, *options])
     assert done.exit_code == 0, done.stderr
-    names = {}
-    exec(done.stdout.replace("EPOCHS = 10", "EPOCHS = 1"), names)
-    return names
+    program = path.with_name(f"{library}_program.py")
+    program.write_text(done.stdout.replace("EPOCHS = 10", "EPOCHS = 1"))
+    return runpy.run_path(str(program))
 
 
 @pytest.mark.parametrize("library", ["torch", "keras"])

