@@ -107,8 +107,9 @@ def try_peer(peer: Peer, folder: Path) -> str:
         reason = install(python, ["--no-deps", peer.alone], HERE / "newest.txt")
     if reason:
         return f"{'' if peer.packages else 'failed, '}cannot be installed here: {reason}"
-    # -P, because a script has the name of its peer, and Python looks beside a script first.
-    code = run(python, "-P", str(peer.script))
+    # -P, because a script has the name of its peer, and Python looks beside a script first. The
+    # peers' own warnings are many.
+    code = run(python, "-P", "-W", "ignore", str(peer.script))
     return f"failed with {code}" if code else "works"
 
 
