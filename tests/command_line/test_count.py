@@ -1,5 +1,7 @@
 """`embedalloc count`: a file of counts and a sample, from files larger than memory."""
 
+import random
+
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -7,6 +9,7 @@ from click.testing import CliRunner
 
 from embedalloc import read_counts
 from embedalloc.command_line import main
+from tests.fuzz.files import SALES, input_file
 from tests.oracles.criteo_like import write_files
 
 
@@ -32,12 +35,22 @@ def test_counts_and_a_sample_come_from_several_files(tmp_path):
     assert pq.read_table(sample).num_rows == 5000
 
 
-def test_a_table_without_rows_has_no_levels(tmp_path):
+def test_a_table_without_rows_is_refused(tmp_path):
     source = tmp_path / "empty.parquet"
     pd.DataFrame({"town": pd.Series([], dtype="str")}).to_parquet(source)
     done = run(source, "--output", tmp_path / "counts.parquet")
-    assert done.exit_code == 0
-    assert done.stdout.splitlines()[0] == "0 rows, 0 levels"
+    assert (done.exit_code, done.stderr) == (2, f"Error: {source}: no rows\n")
+
+
+def test_a_damaged_column_is_refused_and_nothing_written(tmp_path):
+    """Its pages say that they hold no value, and the file that there are 40 rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        source = input_file(random.Random(414464302), tmp_path, SALES)
+    done = run(source, "--output", tmp_path / "counts.parquet")
+    assert done.exit_code == 2
+    assert "'flag' has 0 values in 40 rows: a file is damaged" in done.stderr
+    assert not (tmp_path / "counts.parquet").exists()
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def count(
             cut_name(name),
             f"{len(counts):,}",
             f"{(counts == 1).sum():,}",
-            f"{100 * counts.max(initial=0) / max(found.rows, 1):.1f} %",
+            f"{100 * counts[0] / found.rows:.1f} %",
         ]
         for name, counts in sorted(found.counts.items(), key=lambda each: -len(each[1]))
     ]

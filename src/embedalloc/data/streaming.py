@@ -122,6 +122,12 @@ def count_levels(
         for number, (name, found) in enumerate(results, start=1):
             sample[name] = found.sample
             if found.counts is not None:
+                values = int(found.counts.sum())
+                if values != files.rows:
+                    raise DataError(
+                        f"column {name!r} has {values:,} values in {files.rows:,} rows: a file is "
+                        "damaged"
+                    )
                 counts[name] = found.counts
             if found.levels is not None:
                 writer.copy(name, found.levels)
