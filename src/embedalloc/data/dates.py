@@ -107,6 +107,7 @@ def _list_layouts(column: pd.Series, kind: str) -> list[str]:
     values = column.dropna()
     if kind != "string" or not len(values):
         return []
+    values = values.astype(object)  # Arrow's expressions know no (?P=sign)
     example = str(values.iloc[0])
     if re.fullmatch(_ISO, example) and values.str.fullmatch(_ISO).all():
         return ["ISO8601"]
