@@ -1,7 +1,5 @@
 """`embedalloc count`: a file of counts and a sample, from files larger than memory."""
 
-import random
-
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -9,7 +7,8 @@ from click.testing import CliRunner
 
 from embedalloc import read_counts
 from embedalloc.command_line import main
-from tests.fuzz.files import SALES, input_file
+from embedalloc.data import streaming
+from embedalloc.data.parquet_files import open_files
 from tests.oracles.criteo_like import write_files
 
 
@@ -42,15 +41,15 @@ def test_a_table_without_rows_is_refused(tmp_path):
     assert (done.exit_code, done.stderr) == (2, f"Error: {source}: no rows\n")
 
 
-def test_a_damaged_column_is_refused_and_nothing_written(tmp_path):
-    """Its pages say that they hold no value, and the file that there are 40 rows."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path)
-        source = input_file(random.Random(414464302), tmp_path, SALES)
-    done = run(source, "--output", tmp_path / "counts.parquet")
+def test_a_damaged_column_is_refused_and_nothing_written(tmp_path, monkeypatch):
+    """The end of the file, which says how many rows there are, and the column do not agree."""
+    source, out = tmp_path / "towns.parquet", tmp_path / "counts.parquet"
+    pd.DataFrame({"town": ["a", "b", "a"]}).to_parquet(source)
+    monkeypatch.setattr(streaming, "open_files", lambda paths: open_files(paths)._replace(rows=40))
+    done = run(source, "--output", out)
     assert done.exit_code == 2
-    assert "'flag' has 0 values in 40 rows: a file is damaged" in done.stderr
-    assert not (tmp_path / "counts.parquet").exists()
+    assert "column 'town' has 3 values in 40 rows: a file is damaged" in done.stderr
+    assert not out.exists()
 
 
 @pytest.mark.parametrize(
