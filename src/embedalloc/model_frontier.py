@@ -75,8 +75,10 @@ def model_spectra(
 
     Parameters
     ----------
-    model, tables, frequencies
-        As in `allocate_from_model`.
+    model
+        A trained model, as in `allocate_from_model`.
+    tables, frequencies
+        As there.
 
     Returns
     -------
@@ -122,8 +124,10 @@ def frontier_from_model(
 
     Parameters
     ----------
-    model, tables, frequencies
-        As in `allocate_from_model`.
+    model
+        A trained model, as in `allocate_from_model`.
+    tables, frequencies
+        As there.
     budgets
         Numbers of parameters; by default the present number divided by 1, 2, 4, …, as long as
         every table has a column.
