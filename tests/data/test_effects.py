@@ -176,6 +176,26 @@ def test_cross_fitting_is_a_plain_loop_over_folds():
         np.testing.assert_array_equal(found[fold == k], expected)
 
 
+@pytest.mark.parametrize("times", [False, True])
+def test_effects_of_held_out_rows_come_from_the_others_or_from_earlier_ones(times):
+    data = example()
+    if times:
+        data = replace(data, times=np.arange(len(data), dtype=float))
+    held = np.arange(len(data) - 40, len(data)) if times else np.arange(3, len(data), 5)
+    fitted = fit_effects(data)
+    shrinkage = {name: each.shrinkage for name, each in fitted.fields.items()}
+    found = cross_fit_effects(data, fitted, ["b"], seed=4, rows=held)["b"]
+    assert len(found) == len(held)
+    fold = data.scramble(4, "effects") % np.uint64(5)
+    for place, row in enumerate(held):
+        left_out = held if times else held[fold[held] == fold[row]]
+        others = np.setdiff1d(np.arange(len(data)), left_out)
+        model = fit_effects(data.take(others), shrinkage=shrinkage)
+        raw = model.fields["b"].values[data.codes["b"][row]]
+        expected = np.clip(raw / fitted.fields["b"].deviations, -6, 6)
+        np.testing.assert_array_equal(found[place], expected)
+
+
 def test_a_hundred_thousand_rows_take_well_under_a_second_of_cpu_time():
     rng = np.random.default_rng(0)
     codes = {f"f{j}": rng.integers(10 * 4**j, size=100_000) for j in range(6)}

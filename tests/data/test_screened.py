@@ -198,7 +198,7 @@ def test_without_equal_dimensions_the_smallest_near_the_lowest_wins():
 def test_contenders_are_trained_in_turns_and_trainings_are_counted():
     remaining = []
     case = case_of(trained=remaining.append)
-    decision = decide_screened(case, case.effects, 500)
+    decision = decide_screened(case, case.design, 500)
     tried = [each for each in decision.candidates if each.label != "split"]
     assert TURNS <= decision.find("equal").tries <= MOST_TURNS
     assert len(remaining) == sum(each.tries for each in decision.candidates)

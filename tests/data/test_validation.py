@@ -74,6 +74,7 @@ def test_effects_of_a_training_row_come_from_other_groups(data):
     inputs = cross_fit_effects(grouped, fit_effects(grouped), ["signal0", "signal1"], seed=0)
     assert not inputs["signal1"].any()
     assert inputs["signal0"].any()
+    assert not case.validation_effects["signal1"].any()  # nothing is known of a new group
 
 
 def first_loss(fit):

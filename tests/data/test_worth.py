@@ -39,10 +39,7 @@ def test_worth_is_what_the_loss_rises_without_a_field(kind):
     new, target = case.validation, case.validation.target.astype(float)
 
     def loss(hidden):
-        effects = [
-            case.effects.fields[name].read(new.codes[name]) * (name != hidden)
-            for name in case.names
-        ]
+        effects = [case.validation_effects[name] * (name != hidden) for name in case.names]
         predicted = values[0] + np.hstack([expand_numbers(new.numbers), *effects]) @ values[1:]
         if kind == "regression":
             return ((target - predicted) ** 2).mean()

@@ -4,12 +4,14 @@ import time
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypedDict
 
 import numpy as np
 
 from embedalloc.arrays import Floats, Ints
 from embedalloc.data.effects import CrossedEffects, cross_fit_effects, fit_effects
 from embedalloc.data.network import TabularModel, train_tabular
+from embedalloc.data.ordering import Rows
 from embedalloc.data.table import FieldData
 from embedalloc.data.validation import hold_out
 from embedalloc.from_cardinalities import allocate, useful_maximum
@@ -111,6 +113,8 @@ class DataCase:
         Rows to learn from, and rows that stop trainings and choose.
     whole
         Both together.
+    held_out
+        Which of these validate.
     limits
         Permitted dimensions.
     seed
@@ -132,6 +136,7 @@ class DataCase:
     training: FieldData
     validation: FieldData
     whole: FieldData
+    held_out: Rows
     limits: Limits
     seed: int
     epochs: int
@@ -168,20 +173,27 @@ class DataCase:
     def design(self) -> CrossedEffects:
         """Effects of all rows: F_j and λ_j, which say what plans to try, are those of these.
 
-        They hardly depend on one row or on which rows validate. What a network reads never
-        comes from here.
+        They hardly depend on one row or on which rows validate. Rows that are neither training
+        nor validation rows read their effects here.
         """
         return fit_effects(self.whole)
 
     @cached_property
-    def effects(self) -> CrossedEffects:
-        """Effects of the training rows' levels, which networks read."""
-        return fit_effects(self.training)
+    def training_effects(self) -> Mapping[str, Floats]:
+        """Effects as inputs of the training rows, from other training rows, by field."""
+        return cross_fit_effects(self.training, self.design, self.names, seed=self.seed)
 
     @cached_property
-    def training_effects(self) -> Mapping[str, Floats]:
-        """Effects as inputs of the training rows, cross-fitted, by field."""
-        return cross_fit_effects(self.training, self.effects, self.names, seed=self.seed)
+    def validation_effects(self) -> Mapping[str, Floats]:
+        """Effects as inputs of the validation rows, by field.
+
+        A user's new rows read effects of all known rows. So these come from nearly all others,
+        most validation rows included: from the training rows alone, levels with few rows would
+        look worse than they are. Where times decide who validates, only what was before is known.
+        """
+        return cross_fit_effects(
+            self.whole, self.design, self.names, seed=self.seed, rows=self.held_out
+        )
 
     def quiet(self) -> "DataCase":
         """Return the same for another process, which has no terminal to tell progress on."""
@@ -191,8 +203,7 @@ class DataCase:
         """Return the same case with other rows for validation and other initial weights."""
         if number == self.number:
             return self
-        training, validation = _hold_out(self.whole, self.seed, number)
-        return replace(self, training=training, validation=validation, number=number)
+        return replace(self, **_hold_out(self.whole, self.seed, number), number=number)
 
     def train(self, dimensions: Mapping[str, int], label: str = "candidate") -> TabularModel:
         """Train a network with these dimensions; the label names its random numbers."""
@@ -229,7 +240,7 @@ def make_case(
 ) -> DataCase:
     """Hold out validation rows and return the case; see `DataCase` for the words."""
     return DataCase(
-        *_hold_out(data, seed, 0),
+        **_hold_out(data, seed, 0),
         whole=data,
         limits=limits,
         seed=seed,
@@ -241,8 +252,14 @@ def make_case(
     )
 
 
-def _hold_out(data: FieldData, seed: int, number: int) -> tuple[FieldData, FieldData]:
+class _Parts(TypedDict):
+    training: FieldData
+    validation: FieldData
+    held_out: Rows
+
+
+def _hold_out(data: FieldData, seed: int, number: int) -> _Parts:
     """Return training and validation rows; each number has others, where rows do not have times."""
     label = f"validation {number}" if number else "validation"
     kept, held_out = hold_out(data, VALIDATION_SHARE, seed=seed, label=label)
-    return data.take(kept), data.take(held_out)
+    return {"training": data.take(kept), "validation": data.take(held_out), "held_out": held_out}

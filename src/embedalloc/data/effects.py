@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
-from embedalloc.arrays import Floats
+from embedalloc.arrays import Floats, Ints
 from embedalloc.data.ordering import Codes, Rows
 from embedalloc.data.table import FieldData
 from embedalloc.streams import stream
@@ -246,24 +246,54 @@ def expand_numbers(numbers: NDArray[np.float32]) -> Floats:
 
 
 def cross_fit_effects(
-    data: FieldData, fitted: CrossedEffects, names: Sequence[str], *, seed: int
+    data: FieldData,
+    fitted: CrossedEffects,
+    names: Sequence[str],
+    *,
+    seed: int,
+    rows: Rows | None = None,
 ) -> dict[str, Floats]:
-    """Return effects of training rows as inputs, each from four fifths of the rows without it.
+    """Return effects of rows as inputs, each from rows without it.
 
     A row's own target must not be in the number that a network reads for it. The λ_j are those
     of all rows.
+
+    Parameters
+    ----------
+    data
+        The rows that effects come from.
+    fitted
+        The effects of all of them.
+    names
+        Fields.
+    seed
+        Of the folds.
+    rows
+        Whose effects to return; one fold of these is left out at a time. Without it all rows'.
     """
     shrinkage = {name: effect.shrinkage for name, effect in fitted.fields.items()}
-    fold_of = (data.scramble(seed, "effects") % np.uint64(FOLDS)).astype(np.int64)
+    asked = np.full(len(data), rows is None)
+    if rows is not None:
+        asked[rows] = True
+    fold_of = _draw_folds(data, seed, in_order=rows is not None and data.times is not None)
+    found = {name: np.zeros((len(data), fitted.intercept.size)) for name in names}
+    for fold in range(FOLDS):
+        left_out = asked & (fold_of == fold)
+        if not left_out.any():
+            continue
+        model = fit_effects(data.take(np.flatnonzero(~left_out)), shrinkage=shrinkage)
+        for name in names:
+            found[name][left_out] = model.fields[name].values[data.codes[name][left_out]]
+    return {name: fitted.fields[name].scale(values[asked]) for name, values in found.items()}
+
+
+def _draw_folds(data: FieldData, seed: int, *, in_order: bool) -> Ints:
+    """Return the fold of every row; one for all if the rows asked for come after the others."""
+    if in_order:
+        return np.zeros(len(data), dtype=np.int64)
     if data.groups is not None:
         # Where whole groups validate, a training row's effects come from other groups too.
         groups = pd.factorize(data.groups)[0]
-        fold_of = (stream(seed, "effects").permutation(int(groups.max()) + 1) % FOLDS)[groups]
-    found = {name: np.zeros((len(data), fitted.intercept.size)) for name in names}
-    for fold in range(FOLDS):
-        own: Rows = np.flatnonzero(fold_of == fold)
-        others: Rows = np.flatnonzero(fold_of != fold)
-        model = fit_effects(data.take(others), shrinkage=shrinkage)
-        for name in names:
-            found[name][own] = model.fields[name].values[data.codes[name][own]]
-    return {name: fitted.fields[name].scale(values) for name, values in found.items()}
+        drawn = stream(seed, "effects").permutation(int(groups.max()) + 1) % FOLDS
+        return np.asarray(drawn[groups], dtype=np.int64)
+    return (data.scramble(seed, "effects") % np.uint64(FOLDS)).astype(np.int64)

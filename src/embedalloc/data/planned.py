@@ -31,7 +31,7 @@ class PlannedModel:
     plan
         What it reads.
     effects
-        The effects that it reads; None if the plan has none.
+        The effects that new rows read; None if the plan has none.
     model
         The network.
     """
@@ -64,13 +64,13 @@ def read_effects(plan: Plan, effects: CrossedEffects | None, data: FieldData) ->
 
 def train_plan(case: DataCase, plan: Plan, label: str = "candidate") -> PlannedModel:
     """Train a network that follows a plan; the label names its random numbers."""
-    effects = case.effects if plan.effects else None
     prepared = replace(
         case,
         training=plan.apply(case.training, case.training_effects if plan.effects else {}),
-        validation=plan.apply(case.validation, read_effects(plan, effects, case.validation)),
+        validation=plan.apply(case.validation, case.validation_effects if plan.effects else {}),
     )
-    return PlannedModel(plan, effects, prepared.train(plan.dimensions, label))
+    model = prepared.train(plan.dimensions, label)
+    return PlannedModel(plan, case.design if plan.effects else None, model)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,8 @@ def try_all(tries: Sequence[tuple[Candidate, DataCase]], *, jobs: int) -> Iterat
     quiet = {id(case): case.quiet() for _, case in tries}
     for candidate, case in tries:
         if candidate.plan.effects:
-            _ = quiet[id(case)].training_effects  # here, once, and not in every process
+            # Here, once, and not in every process.
+            _ = quiet[id(case)].training_effects, quiet[id(case)].validation_effects
     yield from run_all(
         Candidate.try_on, [(each, quiet[id(case)]) for each, case in tries], jobs=jobs
     )

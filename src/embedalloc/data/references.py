@@ -30,17 +30,18 @@ CELLS_OF_A_TREE = 255 * 31
 FEWEST_ROUNDS = 3
 
 
-def measure_references(case: DataCase) -> dict[str, Floats]:
-    """Return the loss of every validation row, by the name of the model.
+def measure_references(case: DataCase, test: FieldData | None = None) -> dict[str, Floats]:
+    """Return the loss of every validation row, or of other ones, by the name of the model.
 
     The models are scikit-learn's, untuned. The first and the last read the numbers and the
     shrunken effect of every field, the second one column per level.
     """
-    known, new = case.training, case.validation
-    inputs = (
-        _join(known, list(case.training_effects.values())),
-        _join(new, [case.effects.fields[name].read(new.codes[name]) for name in case.names]),
-    )
+    if test is None:
+        new, told = case.validation, [case.validation_effects[name] for name in case.names]
+    else:
+        new, told = test, [case.design.fields[name].read(test.codes[name]) for name in case.names]
+    known = case.training
+    inputs = _join(known, [case.training_effects[name] for name in case.names]), _join(new, told)
     encoder = OneHotEncoder(handle_unknown="ignore").fit(_stack_codes(known))
     levels = tuple(
         sparse.hstack(

@@ -27,7 +27,7 @@ def measure_worth(case: DataCase) -> dict[str, float]:
         return {}  # the other classes are so rare that no training row has one
     rows = np.sort(known.shuffle(case.seed, "worth")[:MOST_ROWS])
     learnt = [case.training_effects[name][rows] for name in case.names]
-    told = [case.effects.fields[name].read(new.codes[name]) for name in case.names]
+    told = [case.validation_effects[name] for name in case.names]
     some = known.take(rows)
     inputs = _join(some.numbers, learnt)
     regression = known.task.kind == "regression"
