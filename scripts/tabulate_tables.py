@@ -8,6 +8,7 @@ from embedalloc.study.tables.protocol import read_protocol
 from embedalloc.study.tables.summary import (
     DIFFERENCES,
     VERDICTS,
+    calibrate_yes,
     judge_verdicts,
     summarise_differences,
     track_record,
@@ -30,5 +31,6 @@ if __name__ == "__main__":
         write_table(snakemake.output.verdicts, verdicts, VERDICTS, **words)
         record = json.dumps(track_record(verdicts, losses), indent=2)
         write_text(snakemake.output.record, f"{record}\n")
-        parts = describe_tables(protocol, differences, verdicts, decoys)
+        calibrated = calibrate_yes(losses)
+        parts = describe_tables(protocol, differences, verdicts, calibrated, decoys)
         write_text(snakemake.output.page, as_markdown(parts))

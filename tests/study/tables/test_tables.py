@@ -25,6 +25,7 @@ from embedalloc.study.tables.sources import Table, read_source
 from embedalloc.study.tables.summary import (
     DIFFERENCES,
     VERDICTS,
+    calibrate_yes,
     judge_verdicts,
     summarise_differences,
     track_record,
@@ -171,11 +172,25 @@ def test_verdicts_against_truth():
     assert missed["right"].tolist() == [0, 4]
 
 
+def test_yes_with_a_bar_that_other_tables_set():
+    """Table a is always right, b at a gain of 0.5 % is not: so a has a bar of 1 %, and b of 0."""
+    keys = {"split": 0, "budget": 3.0, "initialisation": "small"}
+    runs = [("a", 0.005, 0.9), ("a", 0.03, 0.9), ("b", 0.005, 1.1), ("b", 0.03, 0.9)]
+    rows = [
+        {"table": table, **keys, "split": split, "contestant": who, "loss": loss, "gain": gain,
+         "verdict": "yes" if who == "screened" else ""}
+        for split, (table, gain, own) in enumerate(runs)
+        for who, loss in (("equal", 1.0), ("screened", own))
+    ]  # fmt: skip
+    assert calibrate_yes(pd.DataFrame(rows)) == (2, 3)
+
+
 def test_page_and_figure_show_all_contestants(losses):
     differences = summarise_differences(losses, 3 / 7)
     verdicts = judge_verdicts(losses, 0.005)
     decoys = run_decoys("simulated", simulated("regression"), SMALL, 0)
-    page = as_markdown(describe_tables(SMALL, differences, verdicts, decoys))
+    page = as_markdown(describe_tables(SMALL, differences, verdicts, (8, 9), decoys))
+    assert "it is right in 8 of 9 here" in page
     assert all(f"| {name} |" in page for name in [*TABLE_RULES, *CONTROLS])
     assert "| permuted | table |" in page
     figure = draw(differences)

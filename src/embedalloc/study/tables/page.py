@@ -3,7 +3,7 @@
 import pandas as pd
 
 from embedalloc.study.tables.protocol import Protocol
-from embedalloc.study.tables.summary import tabulate, tabulate_decoys
+from embedalloc.study.tables.summary import GOAL, tabulate, tabulate_decoys
 from embedalloc.study.workflow.document import Part
 
 #: What was asked, in words.
@@ -14,9 +14,14 @@ QUESTIONS = {
 
 
 def describe_tables(
-    protocol: Protocol, differences: pd.DataFrame, verdicts: pd.DataFrame, decoys: pd.DataFrame
+    protocol: Protocol,
+    differences: pd.DataFrame,
+    verdicts: pd.DataFrame,
+    calibrated: tuple[int, int],
+    decoys: pd.DataFrame,
 ) -> list[Part]:
     """Return the page's parts: differences, verdicts and decoys."""
+    right, of = calibrated
     budgets = ", ".join(f"{budget:g}" for budget in protocol.budgets)
     starts = ", ".join(f"{name} ({sd:g})" for name, sd in protocol.initialisations.items())
     return [
@@ -56,6 +61,9 @@ def describe_tables(
             notes=[
                 "Truth is the judge's test loss with small initialisation; for “no”, a gain of at "
                 f"most {100 * protocol.no_difference:g} % is none.",
+                "If the smallest validation gain that counts as “yes” to the first question is "
+                "chosen on the other tables, so that it is right there in "
+                f"{100 * GOAL:g} % of runs, it is right in {right} of {of} here.",
             ],
         ),
         Part(

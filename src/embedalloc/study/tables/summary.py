@@ -12,6 +12,8 @@ BASE, JUDGED = "equal", "screened"
 #: The initialisation that decides whether a verdict was right.
 DECIDING = "small"
 PER_MILLE = 1000.0
+#: Validation gains from which on "yes" may count, and how often it should be right.
+SMALLEST_GAINS, GOAL = (0.0, 0.005, 0.01, 0.02, 0.04), 0.85
 
 DIFFERENCES = Contract(
     "tables_differences",
@@ -121,6 +123,25 @@ def judge_verdicts(losses: pd.DataFrame, no_difference: float) -> pd.DataFrame:
             if (own[column] == verdict).any()
         ]
     return pd.DataFrame(rows)
+
+
+def calibrate_yes(losses: pd.DataFrame) -> tuple[int, int]:
+    """Return how often "yes" was right, and of how many, with a bar set on the other tables.
+
+    The bar of a table is the smallest validation gain at which "yes" was right often enough on
+    all others; its own answers below that do not count.
+    """
+    paired = pair_with(BASE, losses[losses["initialisation"] == DECIDING])
+    yes = paired[(paired["contestant"] == JUDGED) & (paired["verdict"] == "yes")]
+    right, of = 0, 0
+    for table in yes["table"].unique():
+        own, others = yes[yes["table"] == table], yes[yes["table"] != table]
+        for bar in SMALLEST_GAINS:
+            if (others.loc[others["gain"] >= bar, "difference"] < 0).mean() >= GOAL:
+                break
+        counted = own.loc[own["gain"] >= bar, "difference"]
+        right, of = right + int((counted < 0).sum()), of + len(counted)
+    return right, of
 
 
 def track_record(verdicts: pd.DataFrame, losses: pd.DataFrame) -> dict[str, object]:
