@@ -62,15 +62,18 @@ def identify_rows(fields: Sequence[Codes], basis: Hashes, order: Rows) -> Hashes
     numbers. A row more or less changes those of the few rows that share a rarest level with it.
     Rows that are the same are told apart by how many came before in the given order.
     """
-    fewest, level = np.full(len(basis), np.inf), np.zeros_like(basis)
+    fewest, level = np.full(len(basis), len(basis) + 1, dtype=np.int32), np.zeros_like(basis)
     for position, codes in enumerate(fields):
-        counts = np.bincount(codes)[codes]
-        level = np.where(counts < fewest, _salt(_hash_levels(codes, basis)[codes], position), level)
-        fewest = np.minimum(counts, fewest)
+        counts = np.bincount(codes).astype(np.int32)[codes]
+        rarer = np.flatnonzero(counts < fewest)
+        level[rarer] = _salt(_hash_levels(codes, basis), position)[codes[rarer]]
+        np.minimum(counts, fewest, out=fewest)
     rows = _mix(basis ^ level)
     before = np.zeros(len(rows), dtype=np.uint64)
-    again = order[pd.Series(rows).duplicated(keep=False).to_numpy()[order]]
-    if again.size:
+    ordered = np.sort(rows)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if twice.size:
+        again = order[np.isin(rows[order], twice)]
         before[again] = pd.Series(rows[again]).groupby(rows[again]).cumcount()
     return _mix(rows + _mix(before))
 
