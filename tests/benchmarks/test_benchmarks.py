@@ -76,7 +76,7 @@ def test_the_page_and_the_figure_show_every_benchmark(measured):
     assert all(words in text for words in summary.WORK_WORDS.values())
     assert text.count("\n|") == len(rows) + 2
     figure = plot_benchmarks.draw(frame)
-    assert len(figure.axes) == 6
+    assert len(figure.axes) == 10
     assert all(axes.lines for axes in figure.axes)
     figure.draw_without_rendering()
     assert find_flaws(figure, widest=TEXT_WIDTH) == []

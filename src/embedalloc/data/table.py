@@ -267,7 +267,9 @@ class TableEncoder:
             {name: levels.cardinality for name, levels in self.fields.items()},
             {name: levels.encode(frame[name]) for name, levels in self.fields.items()},
             _scale_columns(
-                (_read_numbers(frame[name], name) for name in self.numeric), self.numeric, len(frame)
+                (_read_numbers(frame[name], name) for name in self.numeric),
+                self.numeric,
+                len(frame),
             ),
             np.zeros(len(frame), np.float32) if target is None else self.task.encode(target),
             self.task,
