@@ -23,8 +23,9 @@ from embedalloc.study.heart.trainer.network import (
 from embedalloc.study.settings.benchmarks import Growth
 from tests.benchmarks.effects import draw
 from tests.benchmarks.measure import OURS, Case, Contestant, DisagreementError
-from tests.benchmarks.networks import Task, train_ours, training_with
+from tests.benchmarks.networks import Task, train_ours
 from tests.benchmarks.summary import AXES, GROWING
+from tests.oracles.heart_like import training_with
 
 
 class Size(NamedTuple):
@@ -107,7 +108,7 @@ def prepare_training(size: Size) -> Callable[[], Floats]:
 def agree(work: str, size: Size, results: Mapping[str, Any]) -> None:
     """Refuse what cannot be: plans beyond their budget, lost levels or rows, no probabilities."""
     found = results[OURS]
-    right = {
+    right: dict[str, Callable[[], bool]] = {
         "plan": lambda: 0 <= found <= size.budgets,
         "effects": lambda: found == size.levels * size.fields,
         "counts": lambda: found == size.rows * size.fields,

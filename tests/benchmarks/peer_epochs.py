@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -45,16 +46,22 @@ def dimensions_of(table: Table) -> dict[str, int]:
 
 def fastai_epoch(batch: int) -> float:
     """Return the CPU seconds per row of an epoch by fastai's learner."""
-    from fastai.tabular.all import Categorify, Normalize, TabularDataLoaders, tabular_learner
+    fastai = import_module("fastai.tabular.all")
 
     table = draw(BATCHES * batch, LEVELS)
     dimensions = dimensions_of(table)
     frame = table[0].assign(target=table[1].astype("float32"))
-    loaders = TabularDataLoaders.from_df(
-        frame, procs=[Categorify, Normalize], cat_names=list(dimensions), cont_names=["number"],
-        y_names="target", valid_idx=[0], bs=batch, device="cpu",
-    )  # fmt: skip
-    learner = tabular_learner(
+    loaders = fastai.TabularDataLoaders.from_df(
+        frame,
+        procs=[fastai.Categorify, fastai.Normalize],
+        cat_names=list(dimensions),
+        cont_names=["number"],
+        y_names="target",
+        valid_idx=[0],
+        bs=batch,
+        device="cpu",
+    )
+    learner = fastai.tabular_learner(
         loaders,
         layers=list(HIDDEN),
         emb_szs=dimensions,
@@ -69,9 +76,7 @@ def fastai_epoch(batch: int) -> float:
 
 def tabular_epoch(batch: int) -> float:
     """Return the CPU seconds per row of an epoch by pytorch-tabular's trainer."""
-    from pytorch_tabular import TabularModel
-    from pytorch_tabular.config import DataConfig, OptimizerConfig, TrainerConfig
-    from pytorch_tabular.models import CategoryEmbeddingModelConfig
+    config, models = (import_module(f"pytorch_tabular.{name}") for name in ("config", "models"))
 
     table = draw(BATCHES * batch, LEVELS)
     dimensions = dimensions_of(table)
@@ -81,14 +86,14 @@ def tabular_epoch(batch: int) -> float:
 
     def seconds(epochs: int) -> float:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            model = TabularModel(
-                data_config=DataConfig(["target"], ["number"], list(dimensions)),
-                model_config=CategoryEmbeddingModelConfig(
+            model = import_module("pytorch_tabular").TabularModel(
+                data_config=config.DataConfig(["target"], ["number"], list(dimensions)),
+                model_config=models.CategoryEmbeddingModelConfig(
                     task="classification", layers="-".join(map(str, HIDDEN)), dropout=DROPOUT,
                     embedding_dims=sizes, learning_rate=LEARNING_RATE,
                 ),
-                optimizer_config=OptimizerConfig(),
-                trainer_config=TrainerConfig(
+                optimizer_config=config.OptimizerConfig(),
+                trainer_config=config.TrainerConfig(
                     batch_size=batch, max_epochs=epochs, accelerator="cpu", progress_bar="none",
                     early_stopping=None, checkpoints=None, load_best=False,
                 ),
