@@ -1,5 +1,6 @@
 """Draw figure benchmarks: CPU time over sizes with fitted exponents, and ratios with aims."""
 
+import re
 from typing import NamedTuple
 
 import pandas as pd
@@ -113,7 +114,8 @@ def _aims(axis: Axes, frame: pd.DataFrame) -> None:
             axis.plot(found.median, place, color=style.SLATE, marker="o", markerfacecolor=face)
             axis.plot([aim, aim], [place - 0.35, place + 0.35], color=style.BLACK)
             peer = LOOKS[contestant].label if contestant in LOOKS else contestant
-            labels.append(f"{case}, {peer}")
+            words = re.sub(r"\d+", lambda found: f"{int(found[0]):,}", case)
+            labels.append(f"{words}, {peer}")
     axis.set_yticks(range(len(labels)), labels)
     axis.invert_yaxis()
     axis.set(
