@@ -1,5 +1,6 @@
 """Draw figure benchmarks: CPU time over sizes with fitted exponents, and ratios with aims."""
 
+import re
 from typing import NamedTuple
 
 import pandas as pd
@@ -11,7 +12,7 @@ from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables
 from tests.benchmarks.measure import MEASUREMENTS, OURS
-from tests.benchmarks.summary import PEAK, PRODUCT, RATIO_AIMS, growth, ratio
+from tests.benchmarks.summary import AXES, GROWING, PEAK, PRODUCT, RATIO_AIMS, growth, ratio
 
 LOOKS = {
     OURS: style.Look("ours", style.BLUE, "o"),
@@ -28,8 +29,13 @@ LOOKS = {
     "DataLoader": style.Look("DataLoader", style.VERMILLION, "s"),
     "tensor slicing": style.Look("tensor slicing", style.ORANGE, "^"),
     "torch.func.vmap": style.Look("torch.func.vmap", style.GREEN, "D"),
+    # Of cases without a peer, by work.
+    "plan": style.Look("plan", style.BLUE, "o"),
+    "effects": style.Look("effects", style.VERMILLION, "s"),
+    "counts": style.Look("counts", style.ORANGE, "^"),
+    "training": style.Look("training", style.GREEN, "D"),
 }
-LINES = ("-", "--", ":")
+LINES = ("-", "--", ":", "-.")
 #: Sizes that are written below a panel.
 TICKS = 5
 
@@ -51,17 +57,21 @@ PANELS = (
     Panel("decomposition", {"rows": ""}, "singular values, by rows", "rows $N$"),
     Panel("decomposition", {"columns": ""}, "singular values, by columns", "columns $r$"),
     Panel("networks", {"uniform": ""}, "training, per model and epoch", "embedding parameters"),
+    *(
+        Panel("growth", {f"{each}, by {axis}": "" for each in GROWING}, f"our cost by {axis}", axis)
+        for axis in AXES
+    ),
 )  # fmt: skip
 
 
 def draw(frame: pd.DataFrame) -> Figure:
-    """Draw the five growth panels and the ratios."""
+    """Draw the growth panels and the ratios."""
     uniform = frame["case"].str.startswith("budget ")
     frame = frame.assign(panel=frame["case"].mask(uniform, "uniform"))
-    figure, axes = style.new_figure(3, 2, height=9.4)
+    figure, axes = style.new_figure(5, 2, height=15.6)
     for axis, panel in zip(axes.flat, PANELS, strict=False):
         _curves(axis, frame[frame["work"] == panel.work], panel)
-    _aims(axes[2, 1], frame)
+    _aims(axes[-1, -1], frame)
     return figure
 
 
@@ -69,7 +79,7 @@ def _curves(axis: Axes, frame: pd.DataFrame, panel: Panel) -> None:
     for line, (case, words) in zip(LINES, panel.cases.items(), strict=False):
         mine = frame[frame["panel"] == case].assign(case=case)
         for contestant, rows in mine.groupby("contestant", sort=False):
-            look = LOOKS[str(contestant)]
+            look = LOOKS[case.partition(",")[0] if panel.work == "growth" else str(contestant)]
             times = rows.groupby("size")["cpu_seconds"]
             exponent = growth(mine, case, str(contestant))
             label = " ".join(part for part in (look.label, words) if part)
@@ -104,7 +114,8 @@ def _aims(axis: Axes, frame: pd.DataFrame) -> None:
             axis.plot(found.median, place, color=style.SLATE, marker="o", markerfacecolor=face)
             axis.plot([aim, aim], [place - 0.35, place + 0.35], color=style.BLACK)
             peer = LOOKS[contestant].label if contestant in LOOKS else contestant
-            labels.append(f"{case}, {peer}")
+            words = re.sub(r"\d+", lambda found: f"{int(found[0]):,}", case)
+            labels.append(f"{words}, {peer}")
     axis.set_yticks(range(len(labels)), labels)
     axis.invert_yaxis()
     axis.set(

@@ -19,6 +19,7 @@ from tests.benchmarks import (
     dimensions,
     effects,
     experiments,
+    growth,
     networks,
     planner,
     refits,
@@ -76,7 +77,7 @@ def test_the_page_and_the_figure_show_every_benchmark(measured):
     assert all(words in text for words in summary.WORK_WORDS.values())
     assert text.count("\n|") == len(rows) + 2
     figure = plot_benchmarks.draw(frame)
-    assert len(figure.axes) == 6
+    assert len(figure.axes) == 10
     assert all(axes.lines for axes in figure.axes)
     figure.draw_without_rendering()
     assert find_flaws(figure, widest=TEXT_WIDTH) == []
@@ -129,6 +130,16 @@ def test_a_plan_beyond_its_budget_is_refused(monkeypatch):
     )
     with pytest.raises(DisagreementError, match="600 and 300 parameters of 300"):
         run(**small_cell("planner"))
+
+
+@pytest.mark.parametrize("work", summary.GROWING)
+def test_growth_refuses_work_that_was_not_done(work):
+    size = growth.Size(rows=100, levels=5, fields=2, budgets=300)
+    right = {"plan": 300, "effects": 10, "counts": 200, "training": np.array([0.5])}
+    wrong = {"plan": 301, "effects": 9, "counts": 199, "training": np.array([np.nan])}
+    growth.agree(work, size, {"ours": right[work]})
+    with pytest.raises(DisagreementError, match=work):
+        growth.agree(work, size, {"ours": wrong[work]})
 
 
 def test_scikit_learn_trains_the_same_network():

@@ -11,6 +11,7 @@ from embedalloc.study.settings.benchmarks import (
     Decomposition,
     Dimensions,
     Effects,
+    Growth,
     Networks,
     Planner,
     TableSet,
@@ -21,6 +22,7 @@ from tests.benchmarks import (
     dimensions,
     effects,
     experiments,
+    growth,
     networks,
     planner,
     refits,
@@ -41,6 +43,7 @@ CASES: Mapping[str, tuple[type[Settings], Callable[[Any], list[Case]]]] = {
     "table_set": (TableSet, table_set.cases),
     "effects": (Effects, effects.cases),
     "planner": (Planner, planner.cases),
+    "growth": (Growth, growth.cases),
 }
 
 

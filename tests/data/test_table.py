@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from embedalloc.data.ordering import order_canonically
-from embedalloc.data.table import DataError, find_task, learn_encoding
+from embedalloc.data.ordering import identify_rows, order_canonically
+from embedalloc.data.table import DataError, RowNotes, find_task, learn_encoding
 from embedalloc.data.validation import split_rows
 
 
@@ -225,6 +225,33 @@ def test_rows_keep_their_numbers_whatever_their_order_and_the_levels_names():
         for table, target in ((frame, y), (renamed, y[mixed]))
     )
     np.testing.assert_array_equal(first.keys, second.keys)
+
+
+def test_rows_learnt_from_are_what_the_encoder_makes_of_them():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({
+        "town": rng.choice(["a", "b", None], 60), "shop": rng.integers(9, size=60).astype(str),
+        "price": np.where(rng.random(60) < 0.1, np.nan, rng.exponential(size=60)),
+    })  # fmt: skip
+    target, about = rng.integers(2, size=60), RowNotes(times=np.arange(60.0))
+    for least in (1, 8):
+        encoder, data = encode(frame, target, ["town", "shop"], min_frequency=least, about=about)
+        same(data, encoder.encode(frame, target).take(data.times.astype(int)))
+
+
+@pytest.mark.parametrize("levels", [3, 1000])
+def test_equal_rows_are_told_apart_by_how_many_came_before(levels):
+    rng = np.random.default_rng(levels)
+    fields = [rng.integers(levels, size=300).astype(np.int32) for _ in range(2)]
+    basis = rng.integers(3, size=300).astype(np.uint64)
+    order = rng.permutation(300)
+    found = identify_rows(fields, basis, order)
+    assert len(np.unique(found)) == 300
+    # The same rows in the same order have the same numbers, whichever of the equal ones is which.
+    moved = rng.permutation(300)
+    place_of = np.argsort(moved)
+    again = identify_rows([codes[moved] for codes in fields], basis[moved], place_of[order])
+    np.testing.assert_array_equal(again, found[moved])
 
 
 def test_names_give_different_orders_of_all_rows():

@@ -95,7 +95,8 @@ class TableNetwork:
         """
         units = self._prepare(len(target))
         inputs, embedded = units[0], len(self._fields)
-        positions = places[self._fields] + self._components
+        positions = places[self._fields]
+        positions += self._components
         # The places are right; in this mode numpy writes to the given array at once.
         np.take(self.values, positions, out=inputs[:embedded], mode="clip")
         inputs[embedded:-1] = numbers
@@ -113,7 +114,8 @@ class TableNetwork:
         for depth in reversed(range(1, len(self.layers))):
             below, layer = units[depth], self.layers[depth]
             np.matmul(below, slope.T, out=self._layer_slopes[depth])
-            slope = layer[:-1] @ slope
+            # With one output this is a product of numbers, for which BLAS takes five times as long.
+            slope = layer[:-1] * slope if len(slope) == 1 else layer[:-1] @ slope
             slope *= below[:-1] > 0
             if kept is not None:
                 slope *= kept[depth - 1]
@@ -138,9 +140,11 @@ def draw_kept(
 ) -> list[Reals]:
     """Return the factors of hidden units in a training with dropout: 0, or what makes up for it."""
     factor = np.float32(1 / (1 - dropout))
-    return [
-        factor * (numbers.random((width, rows), dtype=np.float32) >= dropout) for width in widths
-    ]
+    kept = [numbers.random((width, rows), dtype=np.float32) for width in widths]
+    for each in kept:
+        np.greater_equal(each, dropout, out=each)
+        each *= factor
+    return kept
 
 
 def _turn_into_slopes(outputs: Reals, target: NDArray[Any], kind: TaskKind) -> None:

@@ -62,14 +62,19 @@ def identify_rows(fields: Sequence[Codes], basis: Hashes, order: Rows) -> Hashes
     numbers. A row more or less changes those of the few rows that share a rarest level with it.
     Rows that are the same are told apart by how many came before in the given order.
     """
-    fewest, level = np.full(len(basis), np.inf), np.zeros_like(basis)
+    fewest, level = np.full(len(basis), len(basis) + 1, dtype=np.int32), np.zeros_like(basis)
     for position, codes in enumerate(fields):
-        counts = np.bincount(codes)[codes]
-        level = np.where(counts < fewest, _salt(_hash_levels(codes, basis)[codes], position), level)
-        fewest = np.minimum(counts, fewest)
+        counts = np.bincount(codes).astype(np.int32)[codes]
+        rarer = np.flatnonzero(counts < fewest)
+        level[rarer] = _salt(_hash_levels(codes, basis), position)[codes[rarer]]
+        np.minimum(counts, fewest, out=fewest)
     rows = _mix(basis ^ level)
-    before = np.empty(len(rows), dtype=np.uint64)
-    before[order] = pd.Series(rows[order]).groupby(rows[order]).cumcount()
+    before = np.zeros(len(rows), dtype=np.uint64)
+    ordered = np.sort(rows)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if twice.size:
+        again = order[np.isin(rows[order], twice)]
+        before[again] = pd.Series(rows[again]).groupby(rows[again]).cumcount()
     return _mix(rows + _mix(before))
 
 
@@ -112,9 +117,12 @@ def _hash_levels(codes: Codes, rows: Hashes) -> Hashes:
 def _mix(values: Hashes) -> Hashes:
     """Scramble 64-bit numbers (the finaliser of SplitMix64, Steele and others 2014)."""
     mixed = values + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))
+    mixed ^= mixed >> np.uint64(30)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(27)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
 def _salt(values: Hashes, position: int) -> Hashes:

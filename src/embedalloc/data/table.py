@@ -6,7 +6,7 @@ the order of their names, and levels and rows in an order that only the data dec
 `ordering`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -266,7 +266,11 @@ class TableEncoder:
         return FieldData(
             {name: levels.cardinality for name, levels in self.fields.items()},
             {name: levels.encode(frame[name]) for name, levels in self.fields.items()},
-            _scale_columns(frame, self.numeric),
+            _scale_columns(
+                (_read_numbers(frame[name], name) for name in self.numeric),
+                self.numeric,
+                len(frame),
+            ),
             np.zeros(len(frame), np.float32) if target is None else self.task.encode(target),
             self.task,
             *(about or ()),
@@ -311,9 +315,17 @@ def learn_encoding(
         cardinality = int(codes.max(initial=0)) + 1
         fields[name] = FieldLevels(levels, code_of[:-1], int(code_of[-1]), cardinality)
     scales = {name: measure_scale(values) for name, values in numbers.items()}
-    encoder = TableEncoder(fields, scales, task)
-    data = replace(encoder.encode(frame, target, about), keys=identify_rows(pooled, basis, order))
-    return encoder, data.take(order)
+    # What the encoder would make of the same rows, without looking their values up again.
+    data = FieldData(
+        {name: levels.cardinality for name, levels in fields.items()},
+        dict(zip(fields, numbered, strict=True)),
+        _scale_columns(numbers.values(), scales, len(frame)),
+        task.encode(target),
+        task,
+        *(about or RowNotes()),
+        keys=identify_rows(pooled, basis, order),
+    )
+    return TableEncoder(fields, scales, task), data.take(order)
 
 
 def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
@@ -356,6 +368,8 @@ def _find_levels(column: pd.Series, name: str) -> tuple[Codes, pd.Index]:
 
 def _pool_rare(codes: Codes, min_frequency: int) -> Codes:
     """Give levels with fewer rows than this one common number, after those of the others."""
+    if min_frequency == 1:
+        return codes  # numbered without gaps already
     common = np.bincount(codes) >= min_frequency
     new = np.where(common, np.cumsum(common) - 1, common.sum())
     return new[codes].astype(np.int32)
@@ -372,8 +386,10 @@ def _read_numbers(column: pd.Series, name: str) -> Floats:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _scale_columns(frame: pd.DataFrame, numeric: Mapping[str, NumberScale]) -> NDArray[np.float32]:
-    numbers = np.empty((len(frame), len(numeric)), dtype=np.float32)
-    for position, (name, scale) in enumerate(numeric.items()):
-        numbers[:, position] = scale.read(_read_numbers(frame[name], name))
+def _scale_columns(
+    columns: Iterable[Floats], scales: Mapping[str, NumberScale], rows: int
+) -> NDArray[np.float32]:
+    numbers = np.empty((rows, len(scales)), dtype=np.float32)
+    for position, (values, scale) in enumerate(zip(columns, scales.values(), strict=True)):
+        numbers[:, position] = scale.read(values)
     return numbers

@@ -123,6 +123,19 @@ class Planner(Settings):
     """parameters of the embeddings"""
 
 
+class Growth(Settings):
+    """Our own cost over rows, levels, fields and budgets; the other three stay the first."""
+
+    rows: GrowingSizes
+    """numbers of rows"""
+    levels: GrowingSizes
+    """levels of each field"""
+    fields: GrowingSizes
+    """numbers of fields"""
+    budgets: GrowingSizes
+    """parameters of the embeddings"""
+
+
 class WholeWorkflow(Settings):
     """The workflow from nothing."""
 
@@ -146,6 +159,7 @@ class Benchmarks(Settings):
     table_set: TableSet
     effects: Effects
     planner: Planner
+    growth: Growth
     workflow: WholeWorkflow
 
 
