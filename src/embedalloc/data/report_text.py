@@ -130,6 +130,8 @@ def write_tries(report: "Report") -> list[str]:
     for reference in report.references:
         change = _write_change(reference.change)
         lines += _hang(f"  {change:>7}   ", f"{reference.label}, without embeddings")
+    if report.references and report.task == "multiclass":
+        lines += _hang(" " * 12, "(the more classes, the fewer rounds of gradient boosting)")
     return [*lines, "  * the plan; changes are against the first line"]
 
 
