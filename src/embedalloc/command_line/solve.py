@@ -30,7 +30,7 @@ from embedalloc.memory import bytes_per_parameter
 from embedalloc.proportional import Leftover
 from embedalloc.result import Allocation
 from embedalloc.rules import RULES, find_rule
-from embedalloc.text import COLUMNS, bar, count_columns, cut_name, pad, paragraph, text_table
+from embedalloc.text import bar, count_columns, cut_name, find_width, pad, paragraph, text_table
 
 _pairs = partial(click.option, multiple=True, metavar=PAIR)
 _numbers_or_pairs = partial(click.option, multiple=True, metavar=NUMBER_OR_PAIR)
@@ -188,7 +188,7 @@ def _draw_table(found: Allocation, notes: dict[str, str]) -> str:
     ]
     lines = text_table(head, rows, align="<>>>><").splitlines()
     width = max(map(count_columns, lines))
-    bars = [bar(share, max(COLUMNS - width - 2, 4)) for share in shares.values()]
+    bars = [bar(share, max(find_width() - width - 2, 4)) for share in shares.values()]
     return "\n".join(
         f"{pad(line, width)}  {each}".rstrip()
         for line, each in zip(lines, ["", *bars], strict=True)
