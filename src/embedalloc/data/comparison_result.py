@@ -149,7 +149,7 @@ class Comparison:
             "effects only, one-hot ridge and gradient boosting have no embeddings.",
         ]
         if self.task == "multiclass":
-            lines.append("The more classes, the fewer rounds of gradient boosting.")
+            lines.append("With hundreds of classes, gradient boosting takes fewer rounds.")
         if len(set(self.dimensions["equal"].values())) > 1:
             lines.append(
                 "Equal dimensions are equal but for limits, and where the rest of the budget pays "

@@ -131,7 +131,7 @@ def write_tries(report: "Report") -> list[str]:
         change = _write_change(reference.change)
         lines += _hang(f"  {change:>8}   ", f"{reference.label}, without embeddings")
     if report.references and report.task == "multiclass":
-        lines += _hang(" " * 13, "(the more classes, the fewer rounds of gradient boosting)")
+        lines += _hang(" " * 13, "(with hundreds of classes, gradient boosting takes fewer rounds)")
     return [*lines, "  * the plan; changes are against the first line"]
 
 
