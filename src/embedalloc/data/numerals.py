@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 #: Words that mean "no number" in a column of numbers.
-NO_NUMBER = ("NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
+NO_NUMBER = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?", "-")
 
 _SIGN = r"[+-]?\s*"
 _MONEY = r"[$€£¥]?\s*"
