@@ -90,7 +90,8 @@ def allocate(
         from the best one is then not known.
     leftover
         Whether a proportional rule spends what rounding down leaves (``spent``) or not
-        (``floored``). The other rules always spend it.
+        (``floored``): then equal dimensions are the same but for limits. The other rules always
+        spend it.
     dtype
         Of the tables, for a budget in bytes: see `parse_budget`.
     optimizer
@@ -110,6 +111,7 @@ def allocate(
     item        1,682          7      11,774
     sex             2          1           2
     equal: 19,320 of 20,000 parameters spent, 680 left over
+    equal but for limits, and where the rest of the budget pays for more
     >>> allocate({"user": 943, "item": 1682}, "80 kB", coefficients=[2.0, 1.0]).dimensions
     {'user': 10, 'item': 6}
     >>> curves = {"user": {1: 0.60, 4: 0.55, 8: 0.54}, "item": [0.70, 0.61, 0.52]}
@@ -120,6 +122,7 @@ def allocate(
     user          943          8       7,672
     item        1,682          7      11,886
     equal: 19,558 of 20,000 parameters spent, 442 left over
+    equal but for limits, and where the rest of the budget pays for more
     projected to 16 columns each, at 240 of these
     """
     given: dict[str, Any] = {

@@ -108,23 +108,26 @@ class Allocation:
         Returns
         -------
         str
-            Rule, cost, budget and what is left over.
+            Rule, cost, budget and what is left over; and why equal dimensions are not all equal.
 
         Examples
         --------
         >>> from embedalloc import allocate
-        >>> allocate({"user": 943, "item": 1682}, 20_000).sum_up()
-        'equal: 19,318 of 20,000 parameters spent, 682 left over'
+        >>> print(allocate({"user": 943, "item": 1682}, 20_000).sum_up())
+        equal: 19,318 of 20,000 parameters spent, 682 left over
+        equal but for limits, and where the rest of the budget pays for more
         """
-        spent = (
+        lines = [
             f"{self.allocation_rule}: {self.cost:,} of {self.budget:,} parameters spent, "
             f"{self.leftover:,} left over"
-        )
-        if self.width is None:
-            return spent
-        return (
-            f"{spent}\nprojected to {self.width:,} columns each, at {self.projections:,} of these"
-        )
+        ]
+        if self.allocation_rule == "equal" and len(set(self.dimensions.values())) > 1:
+            lines.append("equal but for limits, and where the rest of the budget pays for more")
+        if self.width is not None:
+            lines.append(
+                f"projected to {self.width:,} columns each, at {self.projections:,} of these"
+            )
+        return "\n".join(lines)
 
 
 def name_solution(problem: BudgetProblem, solution: Solution, allocation_rule: str) -> Allocation:

@@ -138,7 +138,8 @@ _RULES = (
     ),
     _proportional(
         "equal",
-        "Gives every field the same dimension; hard to beat where nothing is known.",
+        "Gives every field the same dimension, and what is left of the budget to those that it "
+        "still pays; hard to beat where nothing is known.",
         "the paper, Section 3.3 (there a rival)",
         proportional.weigh_equally,
     ),

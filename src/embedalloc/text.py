@@ -1,16 +1,26 @@
-"""Text for terminals of 80 columns: tables, bars, paragraphs and long names."""
+"""Text for terminals of 80 columns and more: tables, bars, paragraphs and long names."""
 
 import re
+import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 
 from embedalloc.visible import make_visible
 
-COLUMNS = 80
+#: What every terminal has, and what is read without losing the line.
+FEWEST_COLUMNS, MOST_COLUMNS = 80, 120
 LONGEST_NAME = 24
 #: Eighths of a block, from none to the whole.
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def find_width() -> int:
+    """Return the columns of the terminal within reason, and 80 where text goes elsewhere."""
+    stdout = sys.stdout  # None where there is no console
+    if stdout is None or not stdout.isatty():
+        return FEWEST_COLUMNS
+    return min(max(shutil.get_terminal_size().columns, FEWEST_COLUMNS), MOST_COLUMNS)
 
 
 def text_table(
@@ -91,14 +101,14 @@ def paragraph(text: str, indent: str = "") -> str:
     >>> [count_columns(line) for line in paragraph("大小大小 " * 10).splitlines()]
     [80, 8]
     """
-    lines, line = [], indent
+    lines, line, width = [], indent, find_width()
     for word in re.split(r"\s+(?!%)", text.strip()):
         joined = f"{line} {word}" if line.strip() else f"{line}{word}"
-        if count_columns(joined) > COLUMNS and line.strip():
+        if count_columns(joined) > width and line.strip():
             lines.append(line)
             joined = f"{indent}{word}"
-        while count_columns(joined) > COLUMNS:  # a word that is longer than a line
-            fits = next(k for k in range(COLUMNS, 0, -1) if count_columns(joined[:k]) <= COLUMNS)
+        while count_columns(joined) > width:  # a word that is longer than a line
+            fits = next(k for k in range(width, 0, -1) if count_columns(joined[:k]) <= width)
             lines.append(joined[:fits])
             joined = f"{indent}{joined[fits:]}"
         line = joined

@@ -123,6 +123,7 @@ def test_solve_reads_well_in_80_columns():
     assert lines[1].count("█") < lines[2].count("█") <= 20
     assert lines[4:] == [
         "equal: 19,320 of 20,000 parameters spent, 680 left over",
+        "equal but for limits, and where the rest of the budget pays for more",
         "full, at N - 1 or at the maximum: 'sex'",
         "the budget binds: more would give larger dimensions",
     ]

@@ -32,7 +32,7 @@ def run(*arguments, **words):
 
 def run_outside(*arguments, **words):
     """Run in a process of its own, as from a shell."""
-    words = {"capture_output": True, "timeout": 60, "check": False, **words}
+    words = {"capture_output": True, "timeout": 300, "check": False, **words}
     return subprocess.run([sys.executable, "-m", "embedalloc", *map(str, arguments)], **words)
 
 

@@ -94,8 +94,7 @@ def test_a_program_holds_out_what_the_plan_held_out(visits, library, monkeypatch
 
 
 def test_a_program_weighs_rows(visits, capsys):
-    import torch
-
+    torch = pytest.importorskip("torch", reason="torch is not installed")
     names = train_exported(visits, "--weight", "counts")
     told = float(re.search(r"validation loss ([0-9.]+)", capsys.readouterr().out)[1])
     codes, numbers, target, _ = names["new"]

@@ -45,3 +45,12 @@ def test_numbers_called_classes_are_told():
     y = np.round(np.random.default_rng(0).normal(size=800), 2)
     with pytest.warns(UserWarning, match=r"the target has \d+ classes with .* rows each .*regre"):
         quick(task="classification").fit(frame, y)
+
+
+def test_the_word_among_numbers_that_makes_classes_of_them_is_named():
+    frame, _ = make_table(0, rows=300, signal=(6,), noise=())
+    y = np.random.default_rng(0).normal(size=300).round(6).astype(str).astype(object)
+    y[7] = "not known"
+    words = r"300 classes with 1\.0 rows .* but 'not known' is not \(--missing 'not known'"
+    with pytest.warns(UserWarning, match=words):
+        quick(columns=["signal0"]).fit(frame, y)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from embedalloc.data.case import set_limits
-from embedalloc.data.plan import FieldPlan, Plan, Wish, make_plan, name_effects
+from embedalloc.data.plan import FieldPlan, Plan, Wish, make_plan, name_effects, plan_allocation
+from embedalloc.data.report import describe_plan, find_larger
 from embedalloc.data.table import FieldData, PredictionTask
+from embedalloc.from_cardinalities import allocate
 
 COUNTS = {
     "town": np.array([0, 400, 300, 200, 50, 20, 15, 10, 4, 1]),
@@ -123,3 +125,45 @@ def test_effects_are_named_by_field_and_class():
     assert name_effects("town", PredictionTask("binary", (0, 1))) == ("town__effect",)
     three = PredictionTask("multiclass", ("blue", "green", "red"))
     assert name_effects("town", three)[1] == "town__effect_green"
+
+
+# ---- equal means equal ----------------------------------------------------------------------
+
+SIZES = {"town": 1000, "shop": 50, "kind": 10, "sex": 3}
+
+
+@pytest.mark.parametrize("budget", [1063, 2500, 2960, 3200, 5000, 70_000])
+@pytest.mark.parametrize("words", [{}, {"maximum": 4}, {"fixed": {"shop": 7}}])
+def test_a_report_names_the_fields_that_equal_dimensions_give_more(budget, words):
+    """Without the rest of the budget, dimensions are the same but for limits."""
+    limits = set_limits(SIZES, **words)
+    if budget < 1400 and "fixed" in words:
+        budget += 350
+    found = allocate(SIZES, budget, rule="equal", **limits.constraints())
+    floored = allocate(SIZES, budget, rule="equal", leftover="floored", **limits.constraints())
+    equal = plan_allocation("equal", found)
+    least, larger = find_larger(equal, limits)
+    text = describe_plan(equal, limits)
+    assert text.startswith("equal dimensions for all levels")
+    if not larger:
+        free = [d for name, d in found.dimensions.items() if name not in limits.fixed]
+        most = max(free)
+        assert all(
+            d in (most, limits.maximum[name])
+            for name, d in found.dimensions.items()
+            if name not in limits.fixed
+        )
+        assert "rest" not in text
+        return
+    assert text.endswith(f"{least} each, and the rest of the budget for {', '.join(larger)}")
+    for name, d in floored.dimensions.items():
+        if name not in limits.fixed:
+            assert d <= min(least, limits.maximum[name])
+            assert (found.dimensions[name] > least) == (name in larger)
+
+
+def test_equal_dimensions_of_a_small_budget_are_far_from_equal_and_it_says_so():
+    equal = plan_allocation("equal", allocate(SIZES, 2960, rule="equal"))
+    assert equal.dimensions == {"town": 2, "shop": 17, "kind": 9, "sex": 2}
+    text = describe_plan(equal, set_limits(SIZES))
+    assert text.endswith("; 2 each, and the rest of the budget for shop, kind")

@@ -239,6 +239,18 @@ def test_a_file_that_is_too_large_or_changes_is_refused(tmp_path, monkeypatch):
         (["1.234,5", "12,5", "7"], [1234.5, 12.5, 7], "with a decimal comma"),
         (["1.234,50 €", "0,99 €"], [1234.5, 0.99], "with a decimal comma"),
         (["1", "NA", "?", "3"], [1, None, None, 3], ""),
+        (["($5,452.66)", "$1.50", "($3)"], [-5452.66, 1.5, -3.0], "with commas for thousands"),
+        (["(5)", "7"], [-5, 7], ""),
+        (
+            ["1 234.5", "12", "1\u00a0234\u202f567"],
+            [1234.5, 12, 1234567],
+            "with blanks for thousands",
+        ),
+        (
+            ["1 234,5 €", "-12 €", "0,25 €"],
+            [1234.5, -12, 0.25],
+            "with blanks for thousands and a decimal comma",
+        ),
     ],
 )
 def test_numbers_as_people_write_them(texts, numbers, style):
@@ -285,6 +297,11 @@ def test_whole_numbers_with_gaps_stay_whole(tmp_path):
         ["12:30"],
         ["2020-01-01"],
         ["1,234.5", "1.234,5"],
+        ["1 234.5", "1,234"],
+        ["12 34"],
+        ["044 123 456"],
+        ["(-5)", "4"],
+        ["(5", "4"],
         ["12345678901234567890", "12345678901234567891"],
     ],
 )

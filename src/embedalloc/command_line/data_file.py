@@ -26,7 +26,7 @@ from embedalloc.data.table import (
 )
 from embedalloc.data.user_file import UserFile, read_user_file
 from embedalloc.programs import FileRows
-from embedalloc.text import COLUMNS, cut_name, paragraph, text_table
+from embedalloc.text import cut_name, find_width, paragraph, text_table
 from embedalloc.visible import make_visible
 
 #: Options that an exported program reads its rows with.
@@ -178,7 +178,7 @@ def _list_roles(roles: Roles, frame: pd.DataFrame, styles: Mapping[str, str]) ->
     )
     indent = " " * lines[0].index("why")
     for line in lines:
-        yield textwrap.fill(line, COLUMNS, subsequent_indent=indent, break_on_hyphens=False)
+        yield textwrap.fill(line, find_width(), subsequent_indent=indent, break_on_hyphens=False)
     if len(rows) > MOST_COLUMNS:
         yield f"  and {len(rows) - MOST_COLUMNS} more columns"
     if any(role.guessed for role in roles.columns):

@@ -4,7 +4,7 @@ import json
 import math
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -27,9 +27,10 @@ from embedalloc.command_line.outputs import check_place, print_or_write
 from embedalloc.exporters import EXPORTERS, export_text
 from embedalloc.from_cardinalities import allocate, useful_maximum
 from embedalloc.memory import bytes_per_parameter
+from embedalloc.proportional import Leftover
 from embedalloc.result import Allocation
 from embedalloc.rules import RULES, find_rule
-from embedalloc.text import COLUMNS, bar, count_columns, cut_name, pad, paragraph, text_table
+from embedalloc.text import bar, count_columns, cut_name, find_width, pad, paragraph, text_table
 
 _pairs = partial(click.option, multiple=True, metavar=PAIR)
 _numbers_or_pairs = partial(click.option, multiple=True, metavar=NUMBER_OR_PAIR)
@@ -68,6 +69,12 @@ Examples:
 @click.option(
     "--multiple-of", metavar="NUMBER", default="1", help="Make dimensions multiples of this number."
 )
+@click.option(
+    "--leftover",
+    metavar="spent|floored",
+    default="spent",
+    help="What becomes of a proportional rule's rest: floored keeps equal dimensions the same.",
+)
 @click.option("--width", metavar="NUMBER", help="Project every table to so many columns.")
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON.")
 @click.option(
@@ -90,6 +97,7 @@ def solve(
     minimum: tuple[str, ...],
     maximum: tuple[str, ...],
     multiple_of: str,
+    leftover: str,
     width: str | None,
     as_json: bool,
     export: str | None,
@@ -118,6 +126,7 @@ def solve(
             frequencies=read_pairs(frequencies, "--frequency") or None,
             fixed=settled,
             width=None if width is None else read_whole(width, "--width"),
+            leftover=cast(Leftover, leftover),  # which `allocate` checks
             **constraints,
         )
         ranks = {name: count - 1 for name, count in found.cardinalities.items()}
@@ -179,7 +188,7 @@ def _draw_table(found: Allocation, notes: dict[str, str]) -> str:
     ]
     lines = text_table(head, rows, align="<>>>><").splitlines()
     width = max(map(count_columns, lines))
-    bars = [bar(share, max(COLUMNS - width - 2, 4)) for share in shares.values()]
+    bars = [bar(share, max(find_width() - width - 2, 4)) for share in shares.values()]
     return "\n".join(
         f"{pad(line, width)}  {each}".rstrip()
         for line, each in zip(lines, ["", *bars], strict=True)

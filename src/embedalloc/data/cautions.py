@@ -1,5 +1,6 @@
 """What spoils a plan, seen before the work and told in a sentence each."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,8 @@ LEAK = 0.98
 FEW_ROWS = 200
 #: Fewer rows per class than this, on average, and the classes are more likely a number.
 FEW_ROWS_PER_CLASS = 5
+#: With a larger share of words that are no numbers, the target is text.
+LARGEST_SHARE_OF_WORDS = 0.1
 #: Rows that are enough to see a leak.
 MOST_ROWS = 50_000
 
@@ -55,11 +58,27 @@ def _find_numeric_classes(data: FieldData, target: NDArray[Any]) -> Iterator[str
         return
     fractions = target.dtype.kind == "f" and bool((target != np.floor(target)).any())
     if fractions or len(data) < FEW_ROWS_PER_CLASS * classes:
-        hint = "; task='regression' (--task regression) if they are numbers"
+        hint = (
+            "; task='regression' (--task regression) if they are numbers"
+            if target.dtype.kind in "iuf"
+            else _name_odd_word(target)
+        )
         yield (
             f"the target has {classes:,} classes with {len(data) / classes:.1f} rows each on "
-            f"average{hint if target.dtype.kind in 'iuf' else ''}"
+            f"average{hint}"
         )
+
+
+def _name_odd_word(target: NDArray[Any]) -> str:
+    """Return the word that makes classes of what else would be numbers, with the way out."""
+    texts = pd.Series(target).astype("str")
+    odd = texts[pd.to_numeric(texts, errors="coerce").isna()]
+    if odd.empty or len(odd) > LARGEST_SHARE_OF_WORDS * len(texts):
+        return ""
+    word = cut_name(odd.iloc[0])
+    return (
+        f"; most are numbers, but {word!r} is not (--missing {shlex.quote(word)} if it means none)"
+    )
 
 
 def _find_lone_levels(data: FieldData) -> Iterator[str]:

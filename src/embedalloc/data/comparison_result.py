@@ -148,6 +148,13 @@ class Comparison:
             f"Yardsticks: {RESTARTS} is the best of {tries:.0f} starts of equal dimensions; "
             "effects only, one-hot ridge and gradient boosting have no embeddings.",
         ]
+        if self.task == "multiclass":
+            lines.append("With hundreds of classes, gradient boosting takes fewer rounds.")
+        if len(set(self.dimensions["equal"].values())) > 1:
+            lines.append(
+                "Equal dimensions are equal but for limits, and where the rest of the budget pays "
+                "for more."
+            )
         return "\n".join(map(paragraph, lines))
 
     def _list_dimensions(self) -> str:

@@ -155,9 +155,11 @@ def _read_times(column: pd.Series, layout: str) -> pd.Series:
 
 
 def _split(times: pd.Series, first: pd.Timestamp) -> dict[str, pd.Series]:
+    # In the unit of the times, because dates far off do not fit into a smaller one.
+    day = pd.Timedelta(days=1).as_unit(times.dt.unit)
     return {
         "month": times.dt.month,
         "weekday": times.dt.day_of_week,
         "hour": times.dt.hour,
-        "days": (times - first) / pd.Timedelta(days=1),
+        "days": (times - first) / day,
     }

@@ -1,4 +1,4 @@
-"""Numbers as people write them in text: 5452.66, $5,452.66, 12.3 %, 1.234,5."""
+"""Numbers as people write them in text: 5452.66, ($5,452.66), 12.3 %, 1.234,5, 1 234,5."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,11 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 #: Words that mean "no number" in a column of numbers.
-NO_NUMBER = ("NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", "-")
+NO_NUMBER = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None", "?", "-")
 
 _SIGN = r"[+-]?\s*"
 _MONEY = r"[$€£¥]?\s*"
 _UNIT = r"\s*[%$€£¥]?"
+#: Between thousands; the last two do not break.
+_BLANK = "[ \u00a0\u202f]"
 #: A number as programs write it. Digits after a leading zero make a code, not a number.
 _PLAIN = r"(0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+"
 
@@ -35,6 +37,12 @@ _STYLES: Mapping[str, _Style] = {
     "with a decimal comma": _Style(
         r"([1-9][0-9]{0,2}(\.[0-9]{3})+|0|[1-9][0-9]*)(,[0-9]+)?", ".", ","
     ),
+    "with blanks for thousands": _Style(
+        rf"[1-9][0-9]{{0,2}}({_BLANK}[0-9]{{3}})+(\.[0-9]+)?|{_PLAIN}", "", "."
+    ),
+    "with blanks for thousands and a decimal comma": _Style(
+        rf"([1-9][0-9]{{0,2}}({_BLANK}[0-9]{{3}})+|0|[1-9][0-9]*)(,[0-9]+)?", "", ","
+    ),
 }
 
 
@@ -52,6 +60,8 @@ def read_numbers(column: pd.Series) -> Numbers | None:
     Words such as NA count as missing in a column whose other values are all numbers.
     """
     texts = pa.array(column, pa.string(), from_pandas=True)
+    # Accounts write what is owed in brackets.
+    texts = pc.replace_substring_regex(texts, r"^\(([^()+-]*)\)$", r"-\1")
     distinct = pc.unique(texts.drop_null())
     words = [word for word in NO_NUMBER if word in set(distinct.to_pylist())]
     if words:
@@ -65,7 +75,7 @@ def read_numbers(column: pd.Series) -> Numbers | None:
         pattern = rf"^{_SIGN}{_MONEY}({digits})([eE][+-]?[0-9]+)?{_UNIT}$"
         if not pc.all(pc.match_substring_regex(distinct, pattern)).as_py():
             continue
-        plain = pc.replace_substring_regex(texts, r"[$€£¥%+\s]", "")
+        plain = pc.replace_substring_regex(texts, r"[$€£¥%+\s\x{a0}\x{202f}]", "")
         if thousands:
             plain = pc.replace_substring(plain, thousands, "")
         if decimal != ".":

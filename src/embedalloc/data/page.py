@@ -31,7 +31,7 @@ div.embedalloc th, div.embedalloc td { padding: .25rem .6rem; border-bottom: 1px
   text-align: left !important; min-width: 7rem; overflow-wrap: anywhere; color: inherit; }
 div.embedalloc .number { min-width: 0; text-align: right !important;
   font-variant-numeric: tabular-nums; white-space: nowrap; }
-div.embedalloc pre { overflow-x: auto; font: 13px/1.5 ui-monospace, monospace; color: inherit;
+div.embedalloc pre { white-space: pre-wrap; font: 13px/1.5 ui-monospace, monospace; color: inherit;
   background: none; }
 div.embedalloc svg { max-width: 100%; height: auto; }
 div.embedalloc svg text { fill: currentColor; font: 13px system-ui, sans-serif; }

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.decomposition import TruncatedSVD
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -18,6 +21,7 @@ from embedalloc.data.case import DataCase
 from embedalloc.data.effects import expand_numbers
 from embedalloc.data.table import FieldData
 
+NAMES = ("effects only", "one-hot ridge", "gradient boosting")
 #: Probabilities below this count as this: the loss stays finite.
 SMALLEST_PROBABILITY = 1e-6
 #: Rounds of gradient boosting and steps of a logistic regression, where these are affordable, ...
@@ -26,22 +30,33 @@ ROUNDS, STEPS = 100, 200
 MOST_WORK_OF_ROUNDS, MOST_WORK_OF_STEPS = 2e10, 1e11
 #: A tree looks at 255 intervals of every input in 31 leaves, whatever the rows.
 CELLS_OF_A_TREE = 255 * 31
-#: With fewer rounds gradient boosting is no yardstick and left out.
-FEWEST_ROUNDS = 3
+#: With hundreds of classes gradient boosting reads so many directions of the inputs, ...
+DIRECTIONS = 20
+#: ... so many rows at most, and takes the rounds of this work (half a minute), but a few at least.
+MOST_ROWS, MOST_WORK_ON_DIRECTIONS, FEWEST_ROUNDS = 20_000, 5e9, 3
 
 
-def measure_references(case: DataCase, test: FieldData | None = None) -> dict[str, Floats]:
-    """Return the loss of every validation row, or of other ones, by the name of the model.
+def measure_references(case: DataCase) -> dict[str, Floats]:
+    """Return the loss of every validation row, by the name of the model.
 
     The models are scikit-learn's, untuned. The first and the last read the numbers and the
     shrunken effect of every field, the second one column per level.
     """
-    if test is None:
-        new, told = case.validation, [case.validation_effects[name] for name in case.names]
-    else:
-        new, told = test, [case.design.fields[name].read(test.codes[name]) for name in case.names]
+    new = case.validation
+    fitted = fit_references(case, new, [case.validation_effects[name] for name in case.names])
+    with threadpool_limits(1), unconverged():
+        return {
+            name: new.weigh(measure_losses(model, inputs, new))
+            for name, (model, inputs) in fitted.items()
+        }
+
+
+def fit_references(
+    case: DataCase, new: FieldData, effects: list[Floats]
+) -> dict[str, tuple[Any, Any]]:
+    """Return the models by name, each with what it is to read of new rows with these effects."""
     known = case.training
-    inputs = _join(known, [case.training_effects[name] for name in case.names]), _join(new, told)
+    inputs = _join(known, [case.training_effects[name] for name in case.names]), _join(new, effects)
     encoder = OneHotEncoder(handle_unknown="ignore").fit(_stack_codes(known))
     levels = tuple(
         sparse.hstack(
@@ -50,32 +65,56 @@ def measure_references(case: DataCase, test: FieldData | None = None) -> dict[st
         for rows in (known, new)
     )
     regression = known.task.kind == "regression"
-    counts = np.unique(known.target, return_counts=True)[1]
-    if not regression and len(counts) < 2:
-        return {}  # the other classes are so rare that no training row has one
-    # Early stopping holds out a tenth of the rows, with every class in both parts.
-    early = regression or bool(counts.min() >= 2 and len(known) >= 10 * len(counts))
-    size = inputs[0].size * known.task.outputs
-    rounds = int(MOST_WORK_OF_ROUNDS / (size + size / len(known) * CELLS_OF_A_TREE))
-    linear = Ridge() if regression else make_logistic(size)
-    boosting = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
-    models: dict[str, tuple[Any, Any]] = {
-        "effects only": (linear, inputs),
-        "one-hot ridge": (linear, levels),
-    }
-    if rounds >= FEWEST_ROUNDS:  # not with hundreds of classes, where it takes many minutes
-        trees = boosting(early_stopping=early, max_iter=min(rounds, ROUNDS), random_state=0)
-        models["gradient boosting"] = (trees, inputs)
+    if not regression and len(np.unique(known.target)) < 2:
+        # The other classes are so rare that no training row has one.
+        constant = DummyClassifier().fit(inputs[0], known.target)
+        return dict.fromkeys(NAMES, (constant, inputs[1]))
+    linear: Any = Ridge() if regression else make_logistic(inputs[0].size * known.task.outputs)
     # On a busy machine the threads of gradient boosting wait for each other for minutes.
     with threadpool_limits(1), unconverged():
-        return {
-            name: new.weigh(
-                measure_losses(
-                    model.fit(of_known, known.target, sample_weight=known.weights), of_new, new
-                )
-            )
-            for name, (model, (of_known, of_new)) in models.items()
-        }
+        fitted = [
+            (clone(linear).fit(of_known, known.target, sample_weight=known.weights), of_new)
+            for of_known, of_new in (inputs, levels)
+        ]
+        fitted.append(_boost(*inputs, known, case.seed))
+    return dict(zip(NAMES, fitted, strict=True))
+
+
+def _boost(of_known: Floats, of_new: Floats, known: FieldData, seed: int) -> tuple[Any, Floats]:
+    """Return gradient boosting and what it reads of new rows.
+
+    It grows a tree per class and round, and there is an effect per class and field. Where that
+    takes too long, it reads the main directions of all these, some of the rows, and takes fewer
+    rounds; the penalty keeps classes with few rows from running away.
+    """
+    rounds = _count_rounds(MOST_WORK_OF_ROUNDS, of_known.shape, known.task.outputs)
+    penalty = 0.0
+    if rounds < ROUNDS:
+        rows = np.sort(known.shuffle(seed, "gradient boosting")[:MOST_ROWS])
+        known, of_known = known.take(rows), of_known[rows]
+        if of_known.shape[1] > DIRECTIONS:
+            main = TruncatedSVD(DIRECTIONS, random_state=0).fit(of_known)
+            of_known, of_new = main.transform(of_known), main.transform(of_new)
+        rounds = _count_rounds(MOST_WORK_ON_DIRECTIONS, of_known.shape, known.task.outputs)
+        rounds, penalty = max(rounds, FEWEST_ROUNDS), 1.0
+    regression = known.task.kind == "regression"
+    counts = np.unique(known.target, return_counts=True)[1]
+    # Early stopping holds out a tenth of the rows, with every class in both parts.
+    early = regression or bool(counts.min() >= 2 and len(known) >= 10 * len(counts))
+    make = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier
+    trees = make(
+        early_stopping=early,
+        max_iter=min(rounds, ROUNDS),
+        l2_regularization=penalty,
+        random_state=0,
+    )
+    return trees.fit(of_known, known.target, sample_weight=known.weights), of_new
+
+
+def _count_rounds(work: float, shape: tuple[int, ...], classes: int) -> int:
+    """Return for how many rounds such work is enough."""
+    rows, inputs = shape
+    return int(work / (inputs * classes * (rows + CELLS_OF_A_TREE)))
 
 
 def make_logistic(size: int) -> LogisticRegression:
@@ -103,8 +142,13 @@ def measure_losses(model: Any, inputs: Any, data: FieldData) -> Floats:
     """Return squared errors, or the log loss of the class that was seen."""
     if data.task.kind == "regression":
         return np.asarray((model.predict(inputs) - data.target) ** 2, dtype=np.float64)
+    losses = measure_every_class(model, inputs, data)
+    return np.asarray(losses[np.arange(len(data)), data.target.astype(np.intp)])
+
+
+def measure_every_class(model: Any, inputs: Any, data: FieldData) -> Floats:
+    """Return the log loss of every row for every class that it could have."""
     # A class without a training row has no column; its probability is 0.
-    place = np.searchsorted(model.classes_, data.target).clip(max=len(model.classes_) - 1)
-    found = model.predict_proba(inputs)[np.arange(len(data)), place]
-    found = np.where(model.classes_[place] == data.target, found, 0.0)
+    found = np.zeros((len(data), len(data.task.classes)))
+    found[:, model.classes_.astype(np.intp)] = model.predict_proba(inputs)
     return -np.log(np.maximum(found, SMALLEST_PROBABILITY))

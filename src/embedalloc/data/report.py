@@ -224,7 +224,7 @@ def write_report(
         candidates=tuple(
             CandidateReport(
                 each.label,
-                describe_plan(each.plan),
+                describe_plan(each.plan, limits),
                 each.plan.cost,
                 each.loss,
                 each.tries,
@@ -299,6 +299,8 @@ def _explain(name: str, decision: Decision, limits: Limits) -> str:
         return "at your maximum"
     if plan.dimension <= max(limits.minimum[name], limits.multiple_of):
         return "at the minimum"
+    if name in find_larger(decision.plan, limits)[1]:
+        return "more: the rest of the budget"
     if decision.candidates:
         return "what the budget pays"
     return "by the rule"
@@ -316,16 +318,29 @@ def _explain_missing_table(name: str, decision: Decision, limits: Limits) -> str
     return "left out: did not help"
 
 
-#: What candidates are called where their plan does not say it.
-_NAMES = {
-    "equal": "equal dimensions, up to rounding, for all levels",
-    "split": "dimensions by what each field explains",
-}
+def find_larger(plan: Plan, limits: Limits) -> tuple[int, tuple[str, ...]]:
+    """Return what equal dimensions are, and the fields with more from the rest of the budget."""
+    if plan.label != "equal":
+        return 0, ()
+    free = {name: d for name, d in plan.dimensions.items() if name not in limits.fixed}
+    step = limits.multiple_of
+    able = [d for name, d in free.items() if d + step <= limits.maximum[name]]
+    if not able:
+        return 0, ()  # every field is at its limit
+    least = min(able)
+    return least, tuple(name for name, d in free.items() if d > max(least, limits.smallest(name)))
 
 
-def describe_plan(plan: Plan) -> str:
+def describe_plan(plan: Plan, limits: Limits) -> str:
     """Return what a plan does, by the names of the fields."""
-    words = [_NAMES[plan.label]] if plan.label in _NAMES else []
+    least, larger = find_larger(plan, limits)
+    words = []
+    if plan.label == "equal":
+        words.append("equal dimensions for all levels")
+    if larger:
+        words.append(f"{least} each, and the rest of the budget for {_list_fields(larger)}")
+    if plan.label == "split":
+        words.append("dimensions by what each field explains")
     for what, names in (
         ("without", plan.dropped),
         ("rare levels pooled in", plan.pooled),

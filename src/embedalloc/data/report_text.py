@@ -1,10 +1,10 @@
-"""A report in words, for someone who has not read the paper, in 80 columns."""
+"""A report in words, for someone who has not read the paper."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from embedalloc.data.verdict import Answer, recall
-from embedalloc.text import COLUMNS, bar, count_columns, cut_name, paragraph, text_table
+from embedalloc.text import bar, count_columns, cut_name, find_width, paragraph, text_table
 from embedalloc.visible import make_visible
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def write_text(report: "Report") -> str:
 def _write_table(report: "Report") -> tuple[list[str], str]:
     """Return the heads, and a line per field; columns that would be empty are left out."""
     fields = report.fields
-    columns = list_columns(report)
+    columns, whole = list_columns(report), find_width()
     columns.append(("decision", "<", [each.why for each in fields]))
     taken = sum(1 + max(map(count_columns, [head, *cells])) for head, _, cells in columns)
-    longest = max(count_columns(cut_name(each.name, COLUMNS)) for each in fields)
-    width = max(_SHORTEST_NAME, min(longest, COLUMNS - taken))
-    if width + taken + _BAR < COLUMNS:  # bars are the first that a narrow terminal can miss
+    longest = max(count_columns(cut_name(each.name, whole)) for each in fields)
+    width = max(_SHORTEST_NAME, min(longest, whole - taken))
+    if width + taken + _BAR < whole:  # bars are the first that a narrow terminal can miss
         largest = max(each.share for each in fields) or 1.0
         bars = (" " * _BAR, "<", [bar(each.share / largest, _BAR) for each in fields])
         columns.insert(-1, bars)
@@ -126,15 +126,18 @@ def write_tries(report: "Report") -> list[str]:
         mark = "*" if each.label == report.chosen else " "
         # Each training has validation rows of its own, so losses compare where both had it.
         loss = _write_change(each.change) if place else f"{each.validation_loss:.5f}"
-        lines += _hang(f"  {loss:>7} {mark} ", words)
+        lines += _hang(f"  {loss:>8} {mark} ", words)
     for reference in report.references:
         change = _write_change(reference.change)
-        lines += _hang(f"  {change:>7}   ", f"{reference.label}, without embeddings")
+        lines += _hang(f"  {change:>8}   ", f"{reference.label}, without embeddings")
+    if report.references and report.task == "multiclass":
+        lines += _hang(" " * 13, "(with hundreds of classes, gradient boosting takes fewer rounds)")
     return [*lines, "  * the plan; changes are against the first line"]
 
 
 def _write_change(share: float) -> str:
-    return f"{100 * share:+.1f} %".replace("-", "−")
+    text = f"{100 * share:+.1f} %"
+    return "0.0 %" if text in ("-0.0 %", "+0.0 %") else text.replace("-", "−")
 
 
 def _hang(start: str, words: str) -> list[str]:

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
+from threadpoolctl import threadpool_limits
 
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
-from embedalloc.data.references import measure_references
+from embedalloc.data.references import fit_references, measure_every_class, measure_losses
 from embedalloc.data.table import FieldData
 
 #: The score beside the loss, by task.
@@ -36,8 +37,13 @@ def measure(losses_of: Callable[[FieldData], Floats], test: FieldData) -> Measur
 
 def measure_yardsticks(case: DataCase, test: FieldData) -> dict[str, Measured]:
     """Return the models without embeddings, trained on the case's training rows."""
-    found = measure_references(case, _ask_every_class(test))
-    return {name: score_losses(losses, test) for name, losses in found.items()}
+    losses_of = measure_losses if test.task.kind == "regression" else measure_every_class
+    effects = [case.design.fields[name].read(test.codes[name]) for name in case.names]
+    with threadpool_limits(1):
+        return {
+            name: score_losses(losses_of(model, inputs, test).T.ravel(), test)
+            for name, (model, inputs) in fit_references(case, test, effects).items()
+        }
 
 
 def _ask_every_class(test: FieldData) -> FieldData:
