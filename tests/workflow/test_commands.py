@@ -30,14 +30,14 @@ ANSWERS = ("--report", "--list", "--dag", "--rulegraph", "--lint")
 
 
 def commands(page):
-    """Every shell line of a page: in blocks, and in the text if it begins with a program."""
+    """Every shell line of a page, without comments: in blocks, and in the text if of a program."""
     text = (ROOT / page).read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
     rest = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     spans = (re.sub(r"\s+", " ", span) for span in re.findall(r"`([^`]+)`", rest))
     lines += [s for s in spans if s.split()[0] in OURS + OTHERS and len(s.split()) > 1]
-    return [line for line in lines if shlex.split(line, comments=True)]
+    return [shlex.join(words) for line in lines if (words := shlex.split(line, comments=True))]
 
 
 LINES = list(dict.fromkeys(line for page in PAGES for line in commands(page)))
@@ -94,7 +94,7 @@ def attempt(words, request):
 def test_a_shown_command_works(line, request):
     for name, ours in STANDS_FOR.items():
         line = line.replace(name, ours)
-    words = shlex.split(line, comments=True)
+    words = shlex.split(line)
     assert words[0] in OURS + OTHERS, f"{line!r}: say here how it is to be tried"
     if words[0] in OTHERS:
         files = [word for word in words if word.endswith((".lock", ".yml"))]
