@@ -68,6 +68,16 @@ def loaded() -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+def run_loaded(directory: Path, given: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Give the words of a command to Snakemake in a fork of that process."""
+    with tempfile.NamedTemporaryFile(mode="r") as output:
+        order = {"directory": str(directory), "words": [*given], "output": output.name}
+        order["environment"] = dict(os.environ)
+        print(json.dumps(order), file=loaded().stdin, flush=True)
+        code = int(loaded().stdout.readline())
+        return subprocess.CompletedProcess(given, code, output.read())
+
+
 def run(
     directory: Path,
     *arguments: str,
@@ -87,13 +97,7 @@ def run(
         with start(directory, *arguments, environment=environment, **settings, **pipes) as process:
             said, _ = process.communicate()
         return subprocess.CompletedProcess(process.args, process.returncode, said)
-    given = words(directory, arguments, project, config, cores)
-    with tempfile.NamedTemporaryFile(mode="r") as output:
-        order = {"directory": str(directory), "words": given, "output": output.name}
-        order["environment"] = dict(os.environ)
-        print(json.dumps(order), file=loaded().stdin, flush=True)
-        code = int(loaded().stdout.readline())
-        return subprocess.CompletedProcess(given, code, output.read())
+    return run_loaded(directory, words(directory, arguments, project, config, cores))
 
 
 def complete(directory: Path, *arguments: str, **options: Any) -> str:
