@@ -8,24 +8,37 @@ import importlib
 import json
 import os
 import sys
+from typing import Any
 
-from snakemake.cli import main
+#: What every start of Snakemake loads, the first at once and the others on the way.
+MODULES = (
+    *("snakemake.cli", "nbformat", "pyarrow.parquet", "smart_open"),
+    *("snakemake.report.html_reporter", "yte"),
+)
 
-#: What every start loads later on.
-LATER = ("nbformat", "pyarrow.parquet", "smart_open", "snakemake.report.html_reporter", "yte")
-for name in LATER:
-    importlib.import_module(name)
 
-for line in sys.stdin:
-    run = json.loads(line)
-    if child := os.fork():
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-        continue
+def become(run: dict[str, Any]) -> None:
+    """Let this process be a run, with its folder, variables, words and a file for what it says."""
     os.environ.clear()
     os.environ.update(run["environment"])
     os.chdir(run["directory"])
-    said = os.open(run["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    said = os.open(run["output"], os.O_WRONLY)
     for stream, file in enumerate((os.open(os.devnull, os.O_RDONLY), said, said)):
         os.dup2(file, stream)
     sys.argv[1:], sys.path[0] = run["words"], run["directory"]
-    main()  # ends the process
+    sys.modules["snakemake.cli"].main()  # ends the process
+
+
+def main() -> None:
+    """Run what is asked for, one after the other."""
+    for module in MODULES:
+        importlib.import_module(module)
+    for line in sys.stdin:
+        if child := os.fork():
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        else:
+            become(json.loads(line))
+
+
+if __name__ == "__main__":
+    main()
