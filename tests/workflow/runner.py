@@ -70,11 +70,13 @@ def loaded() -> subprocess.Popen[str]:
 
 def run_loaded(directory: Path, given: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Give the words of a command to Snakemake in a fork of that process."""
+    process = loaded()
+    assert process.stdout
     with tempfile.NamedTemporaryFile(mode="r") as output:
-        order = {"directory": str(directory), "words": [*given], "output": output.name}
-        order["environment"] = dict(os.environ)
-        print(json.dumps(order), file=loaded().stdin, flush=True)
-        code = int(loaded().stdout.readline())
+        order: dict[str, Any] = {"directory": str(directory), "words": [*given]}
+        order |= {"environment": dict(os.environ), "output": output.name}
+        print(json.dumps(order), file=process.stdin, flush=True)
+        code = int(process.stdout.readline())
         return subprocess.CompletedProcess(given, code, output.read())
 
 
