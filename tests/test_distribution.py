@@ -1,5 +1,6 @@
 """What is in the wheel and in the source distribution."""
 
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -29,10 +30,8 @@ MADE = {
 def built(tmp_path_factory):
     """Both archives, made from a copy, so that nothing is left behind here."""
     project, out = tmp_path_factory.mktemp("project") / "embedalloc", tmp_path_factory.mktemp("out")
-    names = [entry.name for entry in ROOT.iterdir() if entry.name not in MADE]
-    project.mkdir()
-    subprocess.run(["cp", "-r", *(str(ROOT / name) for name in names), str(project)], check=True)
-    subprocess.run(["rm", "-rf", str(project / "src/embedalloc.egg-info")], check=True)
+    made = shutil.ignore_patterns(*MADE, "*.egg-info", "*_cache")
+    shutil.copytree(ROOT, project, symlinks=True, ignore=made)
     for kind in ("wheel", "sdist"):
         command = [sys.executable, "-c", BUILD.format(kind), str(out)]
         subprocess.run(command, cwd=project, check=True, capture_output=True)

@@ -48,7 +48,8 @@ def run_cold(cell: WorkflowCell) -> Run:
         config = folder / "benchmark.yaml"
         config.write_text(yaml.safe_dump(cell.config), encoding="utf-8")
         before = cpu_seconds()
-        done = runner.run(folder, *cell.targets, "--quiet", "all", config=config)
+        # With variables of its own, though none: in a new process, as a user's.
+        done = runner.run(folder, *cell.targets, "--quiet", "all", config=config, environment={})
         total = cpu_seconds() - before
         if done.returncode:
             raise RuntimeError(f"the workflow failed:\n{done.stdout[-2000:]}")

@@ -15,7 +15,7 @@ import pytest
 
 from embedalloc import count_levels
 from tests.places import PRINTED_TABLE, ROOT, SMOKE
-from tests.workflow.runner import planned, run
+from tests.workflow.runner import planned, run, run_loaded
 
 PAGES = ["README.md", "CONTRIBUTING.md", *(str(p) for p in sorted((ROOT / "docs").rglob("*.md")))]
 #: Programs of the project, and those that only set it up: of the latter the files must exist.
@@ -30,14 +30,14 @@ ANSWERS = ("--report", "--list", "--dag", "--rulegraph", "--lint")
 
 
 def commands(page):
-    """Every shell line of a page: in blocks, and in the text if it begins with a program."""
+    """Every shell line of a page, without comments: in blocks, and in the text if of a program."""
     text = (ROOT / page).read_text()
     blocks = re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
     rest = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
     spans = (re.sub(r"\s+", " ", span) for span in re.findall(r"`([^`]+)`", rest))
     lines += [s for s in spans if s.split()[0] in OURS + OTHERS and len(s.split()) > 1]
-    return [line for line in lines if shlex.split(line, comments=True)]
+    return [shlex.join(words) for line in lines if (words := shlex.split(line, comments=True))]
 
 
 LINES = list(dict.fromkeys(line for page in PAGES for line in commands(page)))
@@ -67,7 +67,7 @@ def attempt(words, request):
     """Return a command that tries another one, and the folder in which it is run."""
     program, arguments = words[0], words[1:]
     if program == "snakemake":
-        call = [sys.executable, "-m", "snakemake", *arguments]
+        call = [program, *arguments]
         if "--report" in arguments:  # needs results: those of the small study
             finished = request.getfixturevalue("finished_run").project
             return [*call, "--configfile", str(SMOKE)], finished
@@ -94,15 +94,19 @@ def attempt(words, request):
 def test_a_shown_command_works(line, request):
     for name, ours in STANDS_FOR.items():
         line = line.replace(name, ours)
-    words = shlex.split(line, comments=True)
+    words = shlex.split(line)
     assert words[0] in OURS + OTHERS, f"{line!r}: say here how it is to be tried"
     if words[0] in OTHERS:
         files = [word for word in words if word.endswith((".lock", ".yml"))]
         assert all((ROOT / name).is_file() for name in files)
         return
     command, folder = attempt(words, request)
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    if words[0] == "snakemake":
+        done = run_loaded(folder, command[1:])
+    else:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        done = subprocess.run(command, cwd=folder, text=True, check=False, **pipes)
+    assert done.returncode == 0, done.stdout
 
 
 def test_the_pages_show_commands_of_every_kind():

@@ -3,9 +3,12 @@
 from tests.interruption import torture
 from tests.workflow.runner import run
 
+#: Simulations with several outputs per job, a figure and a search: half of the program's own.
+TARGETS = ("figures/exp3_allocations.pdf", "results/audit.parquet")
+
 
 def test_killed_runs_resume_and_leave_no_damage(tmp_path):
-    assert torture(tmp_path, kills=6, seed=8) >= 1
+    assert torture(tmp_path, kills=6, seed=8, targets=TARGETS) >= 1
 
 
 def failed(directory, *targets):
