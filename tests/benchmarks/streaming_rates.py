@@ -4,7 +4,8 @@ python -m tests.benchmarks.streaming_rates FOLDER --rows 40000000 --memory-mb 20
 
 Makes the files in the folder unless they are there (3 GB and some minutes for 40 million rows).
 Every work runs in a process of its own, to which the kernel refuses more memory (RLIMIT_DATA: heap
-and private writable pages, touched or not); what reads files first on a quarter and half of them.
+and private writable pages, touched or not). What reads the files does so again on half and a
+quarter of them, to see how the cost grows.
 """
 
 import argparse
@@ -21,18 +22,17 @@ import numpy as np
 from embedalloc.text import text_table
 from tests.oracles.criteo_like import LEVELS, NAMES, write_files
 
+#: The work whose cost is to grow as the rows do.
+READING = "counting and sampling"
 #: The program of every work; it has the folder for its output, the files and the limit.
 PROGRAMS = {
-    "counting": """
-from embedalloc import count_levels
-found = count_levels(files, names, output=out / "counts.parquet", jobs=2, memory=limit // 3)
-levels = [len(found.counts[name]) for name in names]
-""",
-    "sampling": """
+    READING: """
 from embedalloc import count_levels
 import pyarrow.parquet as pq
-found = count_levels(files, ["C9"], sample_rows=20_000, jobs=2, memory=limit // 3)
+found = count_levels(files, names, output=out / "counts.parquet", sample_rows=20_000, jobs=2,
+                     memory=limit // 3)
 pq.write_table(found.sample, out / "sample.parquet")
+levels = [len(found.counts[name]) for name in names]
 """,
     "planning tables, from the counts": """
 from embedalloc import plan_memory, read_counts
@@ -66,8 +66,6 @@ for number, file in enumerate(files):
 table = pd.concat(parts)
 """,
 }
-#: Works whose cost is to grow as the rows do.
-GROWING = ("counting", "sampling")
 FRAME = """
 import resource, sys
 from pathlib import Path
@@ -109,34 +107,33 @@ def run(program, files, out, limit):
     return Cost(passed, cpu, used.ru_maxrss * 1024 / 1e6, lines, child.returncode == 0)
 
 
-def check_levels(cost, total, is_whole):
-    """Insist that all levels of all files were found, if levels were counted."""
-    found = [int(each) for each in cost.lines[-1].split()[1:]] if cost.is_done else []
-    if found and is_whole:
-        assert found == [min(each, total) for each in LEVELS]
+def describe(name, cost, rows):
+    """Return a line of the table."""
+    ending = "done" if cost.is_done else (cost.lines or ["stops at once"])[-1]
+    sizes = [f"{each:.0f}" for each in (cost.seconds, cost.cpu, cost.megabytes)]
+    return [name, f"{rows:,}", *sizes, ending]
 
 
-def measure(files, total, out, limit):
-    """Print what every work took, and how CPU time grows from a quarter of the files to all."""
-    lines, growth = [], []
-    for name, program in PROGRAMS.items():
-        cpu = []
-        for share in (4, 2, 1) if name in GROWING else (1,):
-            cost = run(program, files[: len(files) // share], out, limit)
-            check_levels(cost, total, share == 1)
+def measure(files, total, folder, limit):
+    """Print what every work took on all files, and the first on half and a quarter of them."""
+    lines, cpu = [], []
+    for name, share in [*((name, 1) for name in PROGRAMS), (READING, 2), (READING, 4)]:
+        out = folder / f"part{share}"
+        out.mkdir(parents=True, exist_ok=True)
+        cost = run(PROGRAMS[name], files[: len(files) // share], out, limit)
+        found = [int(each) for each in cost.lines[-1].split()[1:]] if cost.is_done else []
+        if found and share == 1:
+            assert found == [min(each, total) for each in LEVELS]
+        if name == READING:
             cpu.append(cost.cpu)
-            ending = "done" if cost.is_done else (cost.lines or ["stops at once"])[-1]
-            sizes = [f"{each:.0f}" for each in (cost.seconds, cost.cpu, cost.megabytes)]
-            lines.append([name, f"{total // share:,}", *sizes, ending])
-            print(*lines[-1], sep=" | ", flush=True)
-        if len(cpu) > 1:
-            steps = np.diff(np.log2(cpu))
-            growth.append([name, *(f"{each:.2f}" for each in (*steps, steps.mean()))])
-        if "planning" in name:
-            print("\n".join(cost.lines[:-1]), flush=True)
+        if name.startswith("planning"):
+            print("\n".join(cost.lines[:-1]))
+        lines.append(describe(name, cost, total // share))
+        print(*lines[-1], sep=" | ", flush=True)
     heads = ["work", "rows", "seconds", "CPU seconds", "peak MB", "ending"]
     print(f"\n{text_table(heads, lines)}\n")
-    print(text_table(["CPU seconds grow as rows^", "1/4 to 1/2", "1/2 to 1", "1/4 to 1"], growth))
+    upper, lower = np.log2(np.divide(cpu[:-1], cpu[1:]))
+    print(f"CPU seconds grow as rows^{lower:.2f} up to half, as rows^{upper:.2f} from half to all")
 
 
 def main():
@@ -145,10 +142,9 @@ def main():
     parser.add_argument("--rows", type=int, default=40_000_000)
     parser.add_argument("--memory-mb", type=int, default=2000)
     words = parser.parse_args()
-    data, out = words.folder / "full", words.folder / "out"
-    out.mkdir(parents=True, exist_ok=True)
+    data = words.folder / "full"
     files = sorted(data.glob("*.parquet")) or write_files(data, words.rows)
-    measure(files, words.rows, out, words.memory_mb * 10**6)
+    measure(files, words.rows, words.folder, words.memory_mb * 10**6)
 
 
 if __name__ == "__main__":
