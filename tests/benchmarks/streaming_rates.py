@@ -3,23 +3,32 @@
 python -m tests.benchmarks.streaming_rates FOLDER --rows 40000000 --memory-mb 2000
 
 Makes the files in the folder unless they are there (3 GB and some minutes for 40 million rows).
-Every contestant runs in a process of its own that may not hold more than the memory; ours first on
-a part of the files, to see how the cost grows.
+Every work runs in a process of its own, to which the kernel refuses more memory (RLIMIT_DATA: heap
+and private writable pages, touched or not). What reads the files does so again on half and a
+quarter of them, to see how the cost grows.
 """
 
 import argparse
-import math
-import resource
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from embedalloc.text import text_table
 from tests.oracles.criteo_like import LEVELS, NAMES, write_files
 
-#: The program of every contestant; it is given the folder for its output and the files.
+#: Allocators that reserve nothing and give back what is freed: the limit counts both.
+GIVE_BACK = {"ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_MMAP_THRESHOLD_": "1000000"}
+#: The work whose cost is to grow as the rows do.
+READING = "counting and sampling"
+#: The program of every work; it has the folder for its output, the files and the limit.
 PROGRAMS = {
-    "ours, counts and sample": """
+    READING: """
 from embedalloc import count_levels
 import pyarrow.parquet as pq
 found = count_levels(files, names, output=out / "counts.parquet", sample_rows=20_000, jobs=2,
@@ -27,33 +36,36 @@ found = count_levels(files, names, output=out / "counts.parquet", sample_rows=20
 pq.write_table(found.sample, out / "sample.parquet")
 levels = [len(found.counts[name]) for name in names]
 """,
-    "ours, plan from the sample": """
-from embedalloc import EmbeddingAllocator, read_counts
+    "planning tables, from the counts": """
+from embedalloc import plan_memory, read_counts
+counts = read_counts(out / "counts.parquet")
+print(plan_memory(counts, "200 MB", optimizer="rowwise_adagrad"))
+levels = [len(counts[name]) for name in names]
+""",
+    "planning dimensions, from the sample": """
+from embedalloc import EmbeddingAllocator
 import pandas as pd
 sample = pd.read_parquet(out / "sample.parquet")
-counts = read_counts(out / "counts.parquet")
 plan = EmbeddingAllocator(columns=names, random_state=0, epochs=5)
 plan.fit(sample.drop(columns="click"), sample["click"].to_numpy())
 print(plan.report_)
-levels = [len(counts[name]) for name in names]
 """,
-    "pandas, a column at a time": """
+    "pandas, counting a column at a time": """
 import pandas as pd
 levels = []
-for name in names:
+for number, name in enumerate(names):
+    print(f"stops in {name}, {number} of {len(names)} columns done", flush=True)
     column = pd.concat([pd.read_parquet(file, columns=[name])[name] for file in files])
     levels.append(len(column.value_counts(dropna=False)))
     del column
-    print(name, levels[-1], flush=True)
 """,
-    "pandas, whole table": """
+    "pandas, reading the table": """
 import pandas as pd
 parts = []
-for file in files:
+for number, file in enumerate(files):
+    print(f"stops in file {number + 1} of {len(files)}", flush=True)
     parts.append(pd.read_parquet(file))
-    print(sum(map(len, parts)), "rows read", flush=True)
 table = pd.concat(parts)
-levels = [len(table[name].value_counts(dropna=False)) for name in names]
 """,
 }
 FRAME = """
@@ -62,28 +74,68 @@ from pathlib import Path
 limit, out, files = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3].split(",")
 names = sys.argv[4].split(",")
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+levels = []
 {program}
-print("peak", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "MB")
 print("levels", *levels)
 """
 
 
+class Cost(NamedTuple):
+    """What a work took, what it printed, and whether it came to its end."""
+
+    seconds: float
+    cpu: float
+    megabytes: float
+    lines: list[str]
+    is_done: bool
+
+
 def run(program, files, out, limit):
-    """Run one contestant; return how it went, its CPU seconds and the levels that it found."""
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    """Run one work in a process of its own."""
     command = [sys.executable, "-c", FRAME.format(program=program), str(limit), str(out)]
-    child = subprocess.Popen(
-        [*command, ",".join(map(str, files)), ",".join(NAMES)],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-    )  # fmt: skip
-    said, _ = child.communicate()
-    passed, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    lines = said.splitlines()
-    ending = "done" if child.returncode == 0 else f"ended with: {lines[-1] if lines else '?'}"
-    levels = [int(each) for each in lines[-1].split()[1:]] if child.returncode == 0 else []
-    print("\n".join(line for line in lines[:-1] if line.strip())[-6000:])
-    return f"{ending} after {passed:.0f} s, {cpu:.0f} s of CPU", cpu, levels
+    command += [",".join(map(str, files)), ",".join(NAMES)]
+    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as errors:
+        begin = time.perf_counter()
+        child = subprocess.Popen(command, stdout=said, stderr=errors, env=os.environ | GIVE_BACK)
+        _, status, used = os.wait4(child.pid, 0)
+        passed = time.perf_counter() - begin
+        child.returncode = os.waitstatus_to_exitcode(status)
+        for file in (said, errors):
+            file.seek(0)
+        lines, trouble = said.read().splitlines(), errors.read().splitlines()
+    if child.returncode:
+        print(*trouble[-1:], sep="\n")
+    cpu = used.ru_utime + used.ru_stime
+    return Cost(passed, cpu, used.ru_maxrss * 1024 / 1e6, lines, child.returncode == 0)
+
+
+def describe(name, cost, rows):
+    """Return a line of the table."""
+    ending = "done" if cost.is_done else (cost.lines or ["stops at once"])[-1]
+    sizes = [f"{each:.0f}" for each in (cost.seconds, cost.cpu, cost.megabytes)]
+    return [name, f"{rows:,}", *sizes, ending]
+
+
+def measure(files, total, folder, limit):
+    """Print what every work took on all files, and the first on half and a quarter of them."""
+    lines, cpu = [], []
+    for name, share in [*((name, 1) for name in PROGRAMS), (READING, 4), (READING, 2)]:
+        out = folder / f"part{share}"
+        out.mkdir(parents=True, exist_ok=True)
+        cost = run(PROGRAMS[name], files[: len(files) // share], out, limit)
+        found = [int(each) for each in cost.lines[-1].split()[1:]] if cost.is_done else []
+        if found and share == 1:
+            assert found == [min(each, total) for each in LEVELS]
+        if name == READING:
+            cpu.append(cost.cpu)
+        if name.startswith("planning"):
+            print("\n".join(cost.lines[:-1]))
+        lines.append(describe(name, cost, total // share))
+        print(*lines[-1], sep=" | ", flush=True)
+    heads = ["work", "rows", "seconds", "CPU seconds", "peak MB", "ending"]
+    print(f"\n{text_table(heads, lines)}\n")
+    lower, upper = np.diff(np.log2(sorted(cpu)))
+    print(f"CPU seconds grow as rows^{lower:.2f} up to half, as rows^{upper:.2f} from half to all")
 
 
 def main():
@@ -91,26 +143,10 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=40_000_000)
     parser.add_argument("--memory-mb", type=int, default=2000)
-    parser.add_argument("--only", nargs="*", choices=list(PROGRAMS), default=list(PROGRAMS))
     words = parser.parse_args()
-    data, out = words.folder / "full", words.folder / "out"
-    out.mkdir(parents=True, exist_ok=True)
+    data = words.folder / "full"
     files = sorted(data.glob("*.parquet")) or write_files(data, words.rows)
-    limit = words.memory_mb * 10**6
-    first = "ours, counts and sample"
-    costs = {}
-    for name in words.only:
-        shares = (len(files) // 4, len(files)) if name == first else (len(files),)
-        for many in shares:
-            told, cpu, levels = run(PROGRAMS[name], files[:many], out, limit)
-            print(f"{name}, {many} of {len(files)} files, {words.memory_mb} MB: {told}", flush=True)
-            if name == first:
-                costs[many] = cpu
-            if levels and many == len(files):
-                assert levels == [min(each, words.rows) for each in LEVELS]
-    if len(costs) > 1:
-        (few, one), *_, (many, two) = costs.items()
-        print(f"CPU time grows as rows^{math.log(two / one) / math.log(many / few):.2f}")
+    measure(files, words.rows, words.folder, words.memory_mb * 10**6)
 
 
 if __name__ == "__main__":

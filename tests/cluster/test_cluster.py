@@ -16,14 +16,17 @@ import pytest
 import yaml
 
 from tests.cluster.mini_slurm import PATH, PROGRAMS, end_with_parent, environment
-from tests.digests import digests
+from tests.digests import digests, file_digests
 from tests.places import ROOT
-from tests.workflow.runner import start
+from tests.workflow.runner import complete, copy_small_sweep, start
 
 #: Longest wait for a run; far more than one takes.
 PATIENCE = 1500
 #: A user's settings that must not change a number.
 THREADS = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "8")
+#: The project's profile; jobs are looked after more often than on a large cluster.
+SLURM = ("--profile", str(ROOT / "workflow/profiles/slurm"))
+SLURM += ("--slurm-init-seconds-before-status-checks", "2")
 
 
 @dataclass(frozen=True)
@@ -157,11 +160,7 @@ class Run:
 @pytest.fixture(scope="module")
 def run(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Run:
     directory = tmp_path_factory.mktemp("cluster")
-    profile = str(ROOT / "workflow/profiles/slurm")
-    often = ("--slurm-init-seconds-before-status-checks", "2")
-    with snakemake(
-        directory, cluster.environment | THREADS, "--profile", profile, *often
-    ) as process:
+    with snakemake(directory, cluster.environment | THREADS, *SLURM) as process:
         lost = lose_a_node(cluster, process)
         finish(process, directory)
     return Run(directory, cluster.jobs(), lost)
@@ -185,6 +184,23 @@ def test_the_numbers_are_those_of_a_local_run(run: Run, finished_run: Any) -> No
     tables = {n: digest for n, digest in finished_run.numbers.items() if n.endswith(".parquet")}
     assert len(tables) > 20
     assert digests(run.directory) == tables
+
+
+def test_a_sweep_finds_the_same_as_locally(cluster: Cluster, tmp_path: Path) -> None:
+    project = copy_small_sweep(tmp_path)
+    before = {job.id for job in cluster.jobs()}
+    found = []
+    for place, words in (("here", ()), ("there", SLURM)):
+        directory = tmp_path / place
+        directory.mkdir()
+        complete(directory, "sweep", *words, project=project, environment=cluster.environment)
+        files = file_digests(directory, "results/sweep/curves.json", "figures/sweep.md")
+        found.append(digests(directory) | files)
+    (job,) = [job for job in cluster.jobs() if job.id not in before]
+    assert job.state == "COMPLETED"
+    here, there = found
+    assert len(here) == 6  # two splits at two budgets, the curves and the page
+    assert here == there
 
 
 def alive(process: int) -> bool:

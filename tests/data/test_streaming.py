@@ -3,6 +3,7 @@
 import collections
 import itertools
 import re
+import time
 
 import duckdb
 import numpy as np
@@ -130,6 +131,19 @@ def test_the_sample_holds_the_drawn_rows_with_all_their_columns(folder, monkeypa
     rows = draw_rows(ROWS, 3000, 5)
     expected = pa.concat_tables([pq.read_table(each) for each in sorted(folder.iterdir())])
     assert found.sample.to_pandas().equals(expected.take(pa.array(rows)).to_pandas())
+
+
+def test_nothing_is_read_ahead_of_slow_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_files, "BATCH", 10_000)
+    names = [f"level {k:012}" for k in range(400_000)]
+    pq.write_table(pa.table({"town": names}), tmp_path / "rows.parquet", row_group_size=10_000)
+    before = pa.total_allocated_bytes()
+    batches = parquet_files.open_files(tmp_path).scan("town")
+    first = next(batches)
+    time.sleep(0.5)  # the work, in which a reader in the background would go on
+    assert first.nbytes > 200_000
+    assert pa.total_allocated_bytes() - before < 5 * first.nbytes
+    assert sum(map(len, batches)) == 390_000
 
 
 def test_rows_are_drawn_once_and_with_equal_chances():

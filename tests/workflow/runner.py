@@ -12,6 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from tests.oracles.simulated_tables import make_table
 from tests.places import ROOT, SMOKE
 
 #: What a study consists of.
@@ -131,3 +134,20 @@ def copy_study(target: Path, source: Path = ROOT) -> Path:
             shutil.copy(source / name, target / name)
     (target / "profiles").symlink_to("workflow/profiles")
     return target
+
+
+def copy_small_sweep(folder: Path) -> Path:
+    """Copy the project into a folder, with a small sweep of a table that lies beside it."""
+    project = copy_study(folder / "project")
+    frame, target = make_table(2, rows=240, signal=(6, 15))
+    frame.assign(y=target).to_parquet(folder / "visits.parquet")
+    place = project / "workflow/sweep.yaml"
+    sweep = yaml.safe_load(place.read_text()) | {
+        "data": str(folder / "visits.parquet"),
+        "rules": ["unit"],
+        "budgets": [1.5, 3.0],
+        "splits": 2,
+        "epochs": 2,
+    }
+    place.write_text(yaml.safe_dump(sweep))
+    return project

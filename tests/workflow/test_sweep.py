@@ -10,28 +10,13 @@ from embedalloc import measure_frontier
 from embedalloc.data.comparison import compare_rules
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.sweep.protocol import read_sweep
-from tests.oracles.simulated_tables import make_table
 from tests.places import ROOT
-from tests.workflow.runner import complete, copy_study, planned, run
+from tests.workflow.runner import complete, copy_small_sweep, planned, run
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A project whose sweep is small and of a table that lies elsewhere."""
-    folder = tmp_path_factory.mktemp("sweep")
-    project = copy_study(folder / "project")
-    frame, target = make_table(2, rows=240, signal=(6, 15))
-    frame.assign(y=target).to_parquet(folder / "visits.parquet")
-    place = project / "workflow/sweep.yaml"
-    sweep = yaml.safe_load(place.read_text()) | {
-        "data": str(folder / "visits.parquet"),
-        "rules": ["unit"],
-        "budgets": [1.5, 3.0],
-        "splits": 2,
-        "epochs": 2,
-    }
-    place.write_text(yaml.safe_dump(sweep))
-    return project
+    return copy_small_sweep(tmp_path_factory.mktemp("sweep"))
 
 
 def test_the_sweep_finds_what_one_process_finds(project):

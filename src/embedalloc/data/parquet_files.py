@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.dataset
 import pyarrow.parquet
 
 from embedalloc.checks import list_names, show
@@ -37,16 +36,13 @@ class ParquetFiles(NamedTuple):
 
     def scan(self, column: str) -> Iterator[pa.Array]:
         """Yield the values of a column in the order of the rows, a batch at a time."""
-        data = pyarrow.dataset.dataset(
-            [str(each) for each in self.paths], schema=self.schema, format="parquet"
-        )
-        scanner = data.scanner(
-            columns=[column], batch_size=BATCH, batch_readahead=1, fragment_readahead=1
-        )
-        for batch in scanner.to_batches():
-            values = batch.column(0)
-            is_coded = pa.types.is_dictionary(values.type)
-            yield values.dictionary_decode() if is_coded else values
+        # Not by a dataset's scanner: it reads up to a gigabyte ahead of whoever takes the batches.
+        for path in self.paths:
+            with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+                for batch in file.iter_batches(BATCH, columns=[column], use_threads=False):
+                    values = batch.column(column)
+                    is_coded = pa.types.is_dictionary(values.type)
+                    yield values.dictionary_decode() if is_coded else values
 
     def choose_fields(self, names: Sequence[str] | None) -> list[str]:
         """Return the columns to count: those that are named, or all that look like categories."""
