@@ -1,10 +1,23 @@
 """Tables whose truth is known: which fields carry signal and which are noise."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 
-def make_table(seed, *, rows, signal, noise=(), kind="binary", strength=1.0, number=True):
+def make_table(
+    seed: int,
+    *,
+    rows: int,
+    signal: Sequence[int],
+    noise: Sequence[int] = (),
+    kind: str = "binary",
+    strength: float = 1.0,
+    number: bool = True,
+) -> tuple[pd.DataFrame, NDArray[Any]]:
     """Return predictors and target; fields are called signal0, …, noise0, … by their levels.
 
     Every level of a signal field has an effect drawn from N(0, strength²) (one per class for

@@ -36,7 +36,7 @@ class ParquetFiles(NamedTuple):
 
     def scan(self, column: str) -> Iterator[pa.Array]:
         """Yield the values of a column in the order of the rows, a batch at a time."""
-        # Not by a dataset's scanner: it reads up to a gigabyte ahead of whoever takes the batches.
+        # Not by a dataset's scanner: it reads far ahead of whoever takes the batches.
         for path in self.paths:
             with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
                 for batch in file.iter_batches(BATCH, columns=[column], use_threads=False):
