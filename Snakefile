@@ -1,10 +1,7 @@
 """The whole study: `snakemake --cores 8` makes every figure and table of the paper."""
 
-import gc
 import sys
 
-# What is loaded stays until the end: looking through it again and again takes a tenth of planning.
-gc.freeze()
 # This project's own code, whatever else is installed; `prepare` does the same for the jobs.
 sys.path[:0] = [f"{workflow.basedir}/src", workflow.basedir]
 
