@@ -7,6 +7,7 @@ from contextlib import contextmanager
 EXTRAS: Mapping[str, str] = {
     "pandas": "data",
     "pyarrow": "data",
+    "scipy": "data",
     "sklearn": "data",
     "threadpoolctl": "data",
     "yaml": "data",
