@@ -136,3 +136,15 @@ def _can_print(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def write_change(share: float) -> str:
+    """Return a change in per cent, with its sign.
+
+    Examples
+    --------
+    >>> write_change(0.051), write_change(-0.0001)
+    ('+5.1 %', '0.0 %')
+    """
+    text = f"{100 * share:+.1f} %"
+    return "0.0 %" if text in ("+0.0 %", "-0.0 %") else text.replace("-", "−")

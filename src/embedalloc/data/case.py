@@ -203,7 +203,9 @@ class DataCase:
         """Return the same case with other rows for validation and other initial weights."""
         if number == self.number:
             return self
-        return replace(self, **_hold_out(self.whole, self.seed, number), number=number)
+        again = replace(self, **_hold_out(self.whole, self.seed, number), number=number)
+        vars(again)["design"] = self.design  # of all rows, whoever validates: fitted once
+        return again
 
     def train(self, dimensions: Mapping[str, int], label: str = "candidate") -> TabularModel:
         """Train a network with these dimensions; the label names its random numbers."""

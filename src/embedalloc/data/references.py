@@ -56,7 +56,10 @@ def fit_references(
 ) -> dict[str, tuple[Any, Any]]:
     """Return the models by name, each with what it is to read of new rows with these effects."""
     known = case.training
-    inputs = _join(known, [case.training_effects[name] for name in case.names]), _join(new, effects)
+    inputs = (
+        join_inputs(known, [case.training_effects[name] for name in case.names]),
+        join_inputs(new, effects),
+    )
     encoder = OneHotEncoder(handle_unknown="ignore").fit(_stack_codes(known))
     levels = tuple(
         sparse.hstack(
@@ -130,7 +133,8 @@ def unconverged() -> Iterator[None]:
         yield
 
 
-def _join(data: FieldData, effects: list[Floats]) -> Floats:
+def join_inputs(data: FieldData, effects: list[Floats]) -> Floats:
+    """Return the numbers of rows, as the effects' model reads them, beside effects."""
     return np.hstack([expand_numbers(data.numbers), *effects])
 
 

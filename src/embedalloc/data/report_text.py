@@ -4,7 +4,15 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from embedalloc.data.verdict import Answer, recall
-from embedalloc.text import bar, count_columns, cut_name, find_width, paragraph, text_table
+from embedalloc.text import (
+    bar,
+    count_columns,
+    cut_name,
+    find_width,
+    paragraph,
+    text_table,
+    write_change,
+)
 from embedalloc.visible import make_visible
 
 if TYPE_CHECKING:
@@ -125,19 +133,14 @@ def write_tries(report: "Report") -> list[str]:
         words = f"{each.description}; {each.parameters:,} parameters, trained {times}"
         mark = "*" if each.label == report.chosen else " "
         # Each training has validation rows of its own, so losses compare where both had it.
-        loss = _write_change(each.change) if place else f"{each.validation_loss:.5f}"
+        loss = write_change(each.change) if place else f"{each.validation_loss:.5f}"
         lines += _hang(f"  {loss:>8} {mark} ", words)
     for reference in report.references:
-        change = _write_change(reference.change)
+        change = write_change(reference.change)
         lines += _hang(f"  {change:>8}   ", f"{reference.label}, without embeddings")
     if report.references and report.task == "multiclass":
         lines += _hang(" " * 13, "(with hundreds of classes, gradient boosting takes fewer rounds)")
     return [*lines, "  * the plan; changes are against the first line"]
-
-
-def _write_change(share: float) -> str:
-    text = f"{100 * share:+.1f} %"
-    return "0.0 %" if text in ("-0.0 %", "+0.0 %") else text.replace("-", "−")
 
 
 def _hang(start: str, words: str) -> list[str]:

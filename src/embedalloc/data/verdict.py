@@ -13,6 +13,7 @@ import numpy as np
 
 from embedalloc.data.decision import Decision
 from embedalloc.data.planned import CLEAR_ERRORS, FEWEST_VALIDATING, Candidate, compare
+from embedalloc.text import write_change
 
 Verdict = Literal["yes", "no", "cannot tell"]
 
@@ -79,8 +80,8 @@ def answer_beats_equal(decision: Decision) -> Answer:
         return Answer("no", 0.0, 0.0, 0.0, _explain_equal(decision, equal))
     gain, low, high = measure_gain(equal, winner)
     reason = (
-        f"it changes the validation loss by {_percent(-gain)} ({_percent(-high)} to "
-        f"{_percent(-low)}): {_list_parts(decision)}"
+        f"it changes the validation loss by {write_change(-gain)} ({write_change(-high)} to "
+        f"{write_change(-low)}): {_list_parts(decision)}"
     )
     as_good = sum(
         float(one.mean()) <= float(other.mean())
@@ -98,7 +99,7 @@ def _explain_equal(decision: Decision, equal: Candidate) -> str:
     reason = "the plan is equal dimensions; nothing else that was tried is clearly better"
     if highest <= SMALL_GAIN:
         return reason
-    return f"{reason}, though a change of the loss by {_percent(-highest)} is not ruled out"
+    return f"{reason}, though a change of the loss by {write_change(-highest)} is not ruled out"
 
 
 def _list_parts(decision: Decision) -> str:
@@ -110,7 +111,7 @@ def _list_parts(decision: Decision) -> str:
         if before is None or step is None:
             continue
         change = compare(step, before).mean / before.loss
-        words.append(f"{what} {_percent(change)}")
+        words.append(f"{what} {write_change(change)}")
         before = step
         if label == decision.winner.label:
             break
@@ -133,7 +134,7 @@ def answer_splitting(decision: Decision, *, pays_for_all: bool) -> Answer:
     gain, low, high = measure_gain(base, split)
     reason = (
         f"dimensions by what each field explains, instead of equal ones, change the "
-        f"validation loss by {_percent(-gain)} ({_percent(-high)} to {_percent(-low)})"
+        f"validation loss by {write_change(-gain)} ({write_change(-high)} to {write_change(-low)})"
     )
     if high < SMALL_GAIN:
         return Answer("no", gain, low, high, reason)
@@ -176,8 +177,3 @@ def recall(question: str, verdict: Verdict) -> tuple[int, int] | None:
     record = json.loads(home.read_text(encoding="utf-8"))["verdicts"]
     entry = record.get(question, {}).get(verdict)
     return None if entry is None else (entry["right"], entry["of"])
-
-
-def _percent(share: float) -> str:
-    text = f"{100 * share:+.1f} %"
-    return "0.0 %" if text in ("+0.0 %", "-0.0 %") else text.replace("-", "−")

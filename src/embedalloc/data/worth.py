@@ -8,8 +8,12 @@ from threadpoolctl import threadpool_limits
 
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
-from embedalloc.data.effects import expand_numbers
-from embedalloc.data.references import make_logistic, measure_losses, unconverged
+from embedalloc.data.references import (
+    join_inputs,
+    make_logistic,
+    measure_losses,
+    unconverged,
+)
 
 #: Rows that are enough to fit one coefficient per field.
 MOST_ROWS = 20_000
@@ -29,14 +33,14 @@ def measure_worth(case: DataCase) -> dict[str, float]:
     learnt = [case.training_effects[name][rows] for name in case.names]
     told = [case.validation_effects[name] for name in case.names]
     some = known.take(rows)
-    inputs = _join(some.numbers, learnt)
+    inputs = join_inputs(some, learnt)
     regression = known.task.kind == "regression"
     model: Any = Ridge() if regression else make_logistic(inputs.size * known.task.outputs)
     with threadpool_limits(1), unconverged():
         model.fit(inputs, some.target, sample_weight=some.weights)
 
         def loss(effects: list[Floats]) -> float:
-            return float(new.weigh(measure_losses(model, _join(new.numbers, effects), new)).mean())
+            return float(new.weigh(measure_losses(model, join_inputs(new, effects), new)).mean())
 
         least = loss(told)
         without = {
@@ -44,7 +48,3 @@ def measure_worth(case: DataCase) -> dict[str, float]:
             for place, name in enumerate(case.names)
         }
     return {name: (each - least) / (least or 1.0) for name, each in without.items()}
-
-
-def _join(numbers: Any, effects: list[Floats]) -> Floats:
-    return np.hstack([expand_numbers(numbers), *effects])
