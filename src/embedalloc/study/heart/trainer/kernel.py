@@ -23,15 +23,23 @@ from embedalloc.study.heart.trainer.eights import (
     NOTHING,
     U0,
     U8,
+    Eight,
+    Matrix,
     U,
+    combination,
     eight,
     line,
+    matrix,
+    part,
     plus,
     product,
     put,
+    quotient,
+    roots,
     set_inner_products,
     set_product,
     times,
+    transposed,
 )
 
 Bytes = NDArray[np.uint8]
@@ -44,6 +52,7 @@ CACHE = cache_beside(__file__, eights.__file__)
 config.CACHE_DIR = str(CACHE.code)  # type: ignore[attr-defined]
 
 ADAM_BETA_1, ADAM_BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
+EPSILONS = (ADAM_EPSILON,) * 8
 
 
 class Layers(NamedTuple):
@@ -99,15 +108,25 @@ class _Scratch(NamedTuple):
 class _Batch(NamedTuple):
     """Scratch for the rows of a batch."""
 
-    hidden: Floats  # (rows, first) activations
-    gate: Floats  # (rows, first) derivative of the activation: 0 or the dropout scale
-    slope: Floats  # (rows, first) derivative of the loss by the first linear output
-    second: Floats  # (rows, second) activations
+    hidden: Matrix  # (rows, first) activations
+    gate: Floats  # derivatives of the activations: 0 or the dropout scale
+    slope: Matrix  # (rows, first) derivative of the loss by the first linear output
+    second: Matrix  # (rows, second) activations
     second_gate: Floats
-    second_slope: Floats
-    second_turned: Floats  # (first, second) weights
+    second_slope: Matrix
+    second_turned: Matrix  # (first, second) weights
     logits: Floats
     residuals: Floats  # derivative of the loss by the logit
+
+
+class _Moments(NamedTuple):
+    """Adam's means of gradients and of their squares, and what a step takes of them."""
+
+    mean: Floats
+    square: Floats
+    rate: float
+    unbias: float
+    decay: float
 
 
 def _compiled(function: Function) -> Function:
@@ -134,76 +153,88 @@ _layers = _compiled(split_layers)
 
 
 @_compiled
+def _empty(rows: int, columns: int) -> Matrix:
+    return matrix(np.empty(rows * columns), 0, rows, columns)
+
+
+@_compiled
 def _batch(rows: int, first: int, second: int) -> _Batch:
     return _Batch(
-        np.empty((rows, first)), np.empty((rows, first)), np.empty((rows, first)),
-        np.empty((rows, second)), np.empty((rows, second)), np.empty((rows, second)),
-        np.empty((first, second)), np.empty(rows), np.empty(rows),
+        _empty(rows, first), np.empty(rows * first), _empty(rows, first),
+        _empty(rows, second), np.empty(rows * second), _empty(rows, second),
+        _empty(first, second), np.empty(rows), np.empty(rows),
     )  # fmt: skip
 
 
 @_compiled
-def _fold_tables(
-    flat: Floats, sizes: Sizes, reach: Ints, weights: Floats, zeros: Floats, folded: Floats
-) -> None:
+def _fold_tables(flat: Floats, sizes: Sizes, reach: Ints, zeros: Floats, folded: Floats) -> None:
     """Set `folded` to table times first-layer weights, one row per category of all predictors."""
-    at, category, column = 0, 0, 0
+    at, category, width = 0, 0, sizes.first
+    weight = (sizes.cardinalities * sizes.columns).sum()
     for j in range(sizes.columns.size):
         n, d = sizes.cardinalities[j], sizes.columns[j]
-        table = flat[at : at + n * d].reshape(n, d)
-        rows = folded[category : category + reach[j]]
-        set_product(table, weights[column : column + d], zeros, rows)
-        at, category, column = at + n * d, category + n, column + d
+        rows = matrix(folded, category * width, reach[j], width)
+        set_product(matrix(flat, at, n, d), matrix(flat, weight, d, width), zeros, rows)
+        at, category, weight = at + n * d, category + n, weight + d * width
 
 
 @_compiled
-def _unfold_gradient(
-    flat: Floats, sizes: Sizes, reach: Ints, weights: Floats, folded: Floats, scratch: _Scratch,
-    grad: Floats, layer: Floats,
+def _step_tables(
+    flat: Floats, sizes: Sizes, reach: Ints, folded: Floats, scratch: _Scratch, grad: Floats,
+    moments: _Moments,
 ) -> None:  # fmt: skip
-    """Carry the gradient by the folded rows on to the tables and the first-layer weights."""
-    at, category, column = 0, 0, 0
+    """Carry the gradient by the folded rows on to tables and first-layer weights, and step.
+
+    The gradient of the weights is used while it is in registers and never written down.
+    """
+    at, category, width = 0, 0, U(sizes.first)
+    weight = U((sizes.cardinalities * sizes.columns).sum())
     for j in range(sizes.columns.size):
         n, d = sizes.cardinalities[j], sizes.columns[j]
-        rows = folded[category : category + reach[j]]
-        table = flat[at : at + n * d].reshape(n, d)
-        table_grad = grad[at : at + n * d].reshape(n, d)
-        set_inner_products(rows, weights[column : column + d], scratch.turned, table_grad)
-        set_product(table.T, rows, scratch.zeros, layer[column : column + d])
-        at, category, column = at + n * d, category + n, column + d
+        rows = matrix(folded, category * sizes.first, reach[j], sizes.first)
+        table = matrix(flat, at, n, d)
+        set_inner_products(
+            rows, matrix(flat, weight, d, width), scratch.turned, matrix(grad, at, n, d)
+        )
+        for k in range(table.columns):
+            for u in range(U0, width, U8):
+                some = combination(flat, table.at + k, table.down, rows, u)
+                _step_eight(flat, weight + u, some, moments)
+            weight += width
+        _step(flat, grad, at, at + n * d, moments)
+        at, category = at + n * d, category + n
 
 
 @_compiled
 def _first_layer(
-    data: Data, order: Unsigned, start: int, folded: Floats, layers: Layers, out: Floats
+    data: Data, order: Unsigned, start: int, folded: Floats, layers: Layers, out: Matrix
 ) -> None:
     codes, numbers, bias = data.codes, data.numbers, layers.first_bias
-    width, tables, weights, sums = U(out.shape[1]), line(folded), line(layers.numeric), line(out)
-    for r in range(U(out.shape[0])):
+    width, weights = out.columns, line(layers.numeric)
+    for r in range(out.rows):
         row = order[U(start) + r]
         for u in range(U0, width, U8):
             total = eight(bias, u)
             for j in range(U(codes.shape[1])):
-                total = plus(total, eight(tables, codes[row, j] + u))
+                total = plus(total, eight(folded, codes[row, j] + u))
             for k in range(U(numbers.shape[1])):
                 total = plus(total, times(numbers[row, k], eight(weights, k * width + u)))
-            put(sums, r * width + u, total)
+            put(out.values, r * width + u, total)
 
 
 @_compiled
 def _first_layer_gradient(
-    data: Data, order: Unsigned, start: int, slope: Floats, folded: Floats, grad: Layers
+    data: Data, order: Unsigned, start: int, slope: Matrix, folded: Floats, grad: Layers
 ) -> None:
     codes, numbers, bias = data.codes, data.numbers, grad.first_bias
-    rows, width = U(slope.shape[0]), U(slope.shape[1])
-    tables, weights, slopes = line(folded), line(grad.numeric), line(slope)
+    rows, width, slopes, weights = slope.rows, slope.columns, slope.values, line(grad.numeric)
     for r in range(rows):
         row = order[U(start) + r]
         for u in range(U0, width, U8):
             some = eight(slopes, r * width + u)
             for j in range(U(codes.shape[1])):
                 at = codes[row, j] + u
-                put(tables, at, plus(eight(tables, at), some))
+                put(folded, at, plus(eight(folded, at), some))
     for u in range(U0, width, U8):
         total = NOTHING
         for r in range(rows):
@@ -218,9 +249,9 @@ def _first_layer_gradient(
 
 
 @_compiled
-def _activate(values: Floats, kept: Bytes, start: int, scale: float, gate: Floats) -> None:
+def _activate(x: Floats, kept: Bytes, start: int, scale: float, y: Floats) -> None:
     """Apply ReLU and dropout to values whose rows of the masks begin at `start`."""
-    x, mask, y = line(values), kept.reshape(kept.size)[start * kept.shape[1] :], line(gate)
+    mask = kept.reshape(kept.size)[start * kept.shape[1] :]
     for i in range(x.size):
         value = x[i]
         y[i] = scale * mask[i] * (value > 0.0)
@@ -235,16 +266,17 @@ def _forward(
     """Fill the activations and logits of rows order[start], order[start + 1], ..."""
     second, turned, logits = batch.second, batch.second_turned, batch.logits
     _first_layer(data, order, start, folded, layers, batch.hidden)
-    _activate(batch.hidden, kept_first, start, scale, batch.gate)
-    for u in range(turned.shape[0]):
-        for v in range(turned.shape[1]):
-            turned[u, v] = layers.second[v, u]
+    _activate(batch.hidden.values, kept_first, start, scale, batch.gate)
+    width = layers.second.shape[0]
+    for u in range(layers.second.shape[1]):
+        for v in range(width):
+            turned.values[u * width + v] = layers.second[v, u]
     set_product(batch.hidden, turned, layers.second_bias, second)
-    _activate(second, kept_second, start, scale, batch.second_gate)
+    _activate(second.values, kept_second, start, scale, batch.second_gate)
     for r in range(logits.size):
         logit = layers.last_bias[0]
-        for v in range(second.shape[1]):
-            logit += layers.last[v] * second[r, v]
+        for v in range(width):
+            logit += layers.last[v] * second.values[r * width + v]
         logits[r] = logit
 
 
@@ -254,42 +286,59 @@ def _backward(
     scratch: _Scratch, batch: _Batch,
 ) -> None:  # fmt: skip
     """Set the gradient of the mean loss of the batch by layers, and add that by folded rows."""
-    logits, residuals, slope = batch.logits, batch.residuals, line(batch.slope)
-    rows, width = logits.size, U(batch.second.shape[1])
+    logits, residuals, slope = batch.logits, batch.residuals, batch.slope.values
+    rows, width = logits.size, batch.second.columns
     for r in range(rows):
         probability = 1.0 / (1.0 + math.exp(-logits[r]))
         residuals[r] = (probability - data.labels[order[start + r]]) / rows
     grad.last_bias[0] = residuals.sum()
-    second, gate, slopes = line(batch.second), line(batch.second_gate), line(batch.second_slope)
     for v in range(U0, width, U8):
         weights = eight(layers.last, v)
         by_weight, by_bias = NOTHING, NOTHING
         for r in range(U(rows)):
             at = r * width + v
-            some = product(times(residuals[r], weights), eight(gate, at))
-            by_weight = plus(by_weight, times(residuals[r], eight(second, at)))
+            some = product(times(residuals[r], weights), eight(batch.second_gate, at))
+            by_weight = plus(by_weight, times(residuals[r], eight(batch.second.values, at)))
             by_bias = plus(by_bias, some)
-            put(slopes, at, some)
+            put(batch.second_slope.values, at, some)
         put(grad.last, v, by_weight)
         put(grad.second_bias, v, by_bias)
-    set_product(batch.second_slope.T, batch.hidden, scratch.zeros, grad.second)
-    set_product(batch.second_slope, layers.second, scratch.zeros, batch.slope)
-    slope *= line(batch.gate)
+    set_product(transposed(batch.second_slope), batch.hidden, scratch.zeros, _whole(grad.second))
+    set_product(batch.second_slope, _whole(layers.second), scratch.zeros, batch.slope)
+    slope *= batch.gate
     _first_layer_gradient(data, order, start, batch.slope, folded, grad)
 
 
 @_compiled
-def _adam(
-    weights: Floats, grad: Floats, mean: Floats, square: Floats, steps: Steps, step: int
-) -> None:
-    rate = steps.learning_rate / (1.0 - ADAM_BETA_1**step)
-    unbias = 1.0 / math.sqrt(1.0 - ADAM_BETA_2**step)
-    decay = steps.weight_decay
-    for i in range(weights.size):
+def _whole(values: Floats) -> Matrix:
+    return matrix(line(values), 0, values.shape[0], values.shape[1])
+
+
+@_compiled
+def _step(weights: Floats, grad: Floats, begin: int, end: int, moments: _Moments) -> None:
+    """Move the weights from one place to another by Adam."""
+    mean, square, rate, unbias, decay = moments
+    for i in range(U(begin), U(end)):
         g = grad[i] + decay * weights[i]
-        mean[i] = ADAM_BETA_1 * mean[i] + (1.0 - ADAM_BETA_1) * g
-        square[i] = ADAM_BETA_2 * square[i] + (1.0 - ADAM_BETA_2) * g * g
-        weights[i] -= rate * mean[i] / (math.sqrt(square[i]) * unbias + ADAM_EPSILON)
+        first = ADAM_BETA_1 * mean[i] + (1.0 - ADAM_BETA_1) * g
+        second = ADAM_BETA_2 * square[i] + (1.0 - ADAM_BETA_2) * g * g
+        mean[i], square[i] = first, second
+        weights[i] -= rate * first / (math.sqrt(second) * unbias + ADAM_EPSILON)
+
+
+@part
+def _step_eight(weights: Floats, at: int, grad: Eight, moments: _Moments) -> None:
+    """Move eight weights by Adam: `_step` with their gradient in registers."""
+    mean, square, rate, unbias, decay = moments
+    old = eight(weights, at)
+    g = plus(grad, times(decay, old))
+    first = plus(times(ADAM_BETA_1, eight(mean, at)), times(1.0 - ADAM_BETA_1, g))
+    squares = product(times(1.0 - ADAM_BETA_2, g), g)
+    second = plus(times(ADAM_BETA_2, eight(square, at)), squares)
+    size = plus(times(unbias, roots(second)), EPSILONS)
+    put(mean, at, first)
+    put(square, at, second)
+    put(weights, at, plus(old, quotient(times(-rate, first), size)))
 
 
 @_compiled
@@ -297,11 +346,10 @@ def logits_of(flat: Floats, sizes: Sizes, data: Data) -> Floats:
     """Return the logit of every row, without dropout."""
     rows = data.codes.shape[0]
     layers = _layers(flat, sizes)
-    folded = layers.categorical
+    folded = line(layers.categorical)
     if not sizes.one_hot:
-        folded = np.empty((sizes.cardinalities.sum(), sizes.first))
-        zeros = np.zeros(sizes.first)
-        _fold_tables(flat, sizes, data.reach, layers.categorical, zeros, folded)
+        folded = np.empty(sizes.cardinalities.sum() * sizes.first)
+        _fold_tables(flat, sizes, data.reach, np.zeros(sizes.first), folded)
     batch = _batch(rows, sizes.first, sizes.second)
     kept_first, kept_second = (
         np.ones((rows, sizes.first), np.uint8),
@@ -330,13 +378,14 @@ def fit(
     masks: tuple[Bytes, Bytes], steps: Steps, history: Floats,
 ) -> tuple[Floats, int, int]:  # fmt: skip
     """Train the flat weights in place; return the best ones, their epoch and the epochs run."""
-    rows, step = data.codes.shape[0], 0
+    rows, step, first_dense = data.codes.shape[0], 0, 0
     grad, mean, square = np.zeros(flat.size), np.zeros(flat.size), np.zeros(flat.size)
     layers, layers_grad = _layers(flat, sizes), _layers(grad, sizes)
-    folded, folded_grad = layers.categorical, layers_grad.categorical
+    folded, folded_grad = line(layers.categorical), line(layers_grad.categorical)
     if not sizes.one_hot:  # else the folded gradient is part of the gradient
-        folded = np.empty((sizes.cardinalities.sum(), sizes.first))
-        folded_grad = np.empty((sizes.cardinalities.sum(), sizes.first))
+        folded = np.empty(sizes.cardinalities.sum() * sizes.first)
+        folded_grad = np.empty(sizes.cardinalities.sum() * sizes.first)
+        first_dense = ((sizes.cardinalities + sizes.first) * sizes.columns).sum()
     scratch = _Scratch(np.zeros(sizes.first), np.empty((sizes.first, 4)))
     full = _batch(min(steps.batch, rows), sizes.first, sizes.second)
     rest = _batch(rows % steps.batch, sizes.first, sizes.second)
@@ -347,19 +396,20 @@ def fit(
             batch = full if start + steps.batch <= rows else rest
             folded_grad[:] = 0.0
             if not sizes.one_hot:
-                _fold_tables(flat, sizes, data.reach, layers.categorical, scratch.zeros, folded)
+                _fold_tables(flat, sizes, data.reach, scratch.zeros, folded)
             _forward(
                 data, order, start, kept_first, kept_second, steps.dropout_scale, folded, layers,
                 batch,
             )  # fmt: skip
             _backward(data, order, start, folded_grad, layers, layers_grad, scratch, batch)
-            if not sizes.one_hot:
-                _unfold_gradient(
-                    flat, sizes, data.reach, layers.categorical, folded_grad, scratch, grad,
-                    layers_grad.categorical,
-                )  # fmt: skip
             step += 1
-            _adam(flat, grad, mean, square, steps, step)
+            moments = _Moments(
+                mean, square, steps.learning_rate / (1.0 - ADAM_BETA_1**step),
+                1.0 / math.sqrt(1.0 - ADAM_BETA_2**step), steps.weight_decay,
+            )  # fmt: skip
+            if not sizes.one_hot:
+                _step_tables(flat, sizes, data.reach, folded_grad, scratch, grad, moments)
+            _step(flat, grad, first_dense, flat.size, moments)
         history[epoch] = _scores(logits_of(flat, sizes, held_out), held_out.labels)
         value = history[epoch, steps.watched]
         epoch += 1
