@@ -1,6 +1,7 @@
 """Eight numbers side by side, and products of matrices whose rows are made of eights.
 
-Eight numbers are a tuple, which LLVM's superword vectoriser keeps in vector registers.
+Eight numbers are a tuple, which LLVM's superword vectoriser keeps in vector registers. Four
+eights at once, a wide row, hide the latency of their additions and share the loads of factors.
 Indices are unsigned, since a signed one might be negative and its check stops the vectoriser.
 """
 
@@ -17,12 +18,13 @@ from embedalloc.arrays import Floats
 config.SLP_VECTORIZE = 1  # type: ignore[attr-defined]
 
 Eight = tuple[float, float, float, float, float, float, float, float]
-Four = tuple[float, float, float, float]
+Wide = tuple[Eight, Eight, Eight, Eight]
 
 U: Any = np.uint64
 U0, U1, U2, U3, U4, U5, U6, U7, U8 = (U(number) for number in range(9))
+U16, U24, U32 = U(16), U(24), U(32)
 NOTHING: Eight = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-NO_FOUR: Four = (0.0, 0.0, 0.0, 0.0)
+WIDE_NOTHING: Wide = (NOTHING, NOTHING, NOTHING, NOTHING)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -120,9 +122,42 @@ def roots(x: Eight) -> Eight:
 
 
 @part
-def add_times(total: Four, f: float, x: Four) -> Four:
-    """Return total + f x."""
-    return total[0] + f * x[0], total[1] + f * x[1], total[2] + f * x[2], total[3] + f * x[3]
+def wide(x: Floats, at: int) -> Wide:
+    """Return the four eights that begin at a place."""
+    return eight(x, at), eight(x, at + U8), eight(x, at + U16), eight(x, at + U24)
+
+
+@part
+def put_wide(x: Floats, at: int, values: Wide) -> None:
+    """Write four eights to where they begin."""
+    put(x, at, values[0])
+    put(x, at + U8, values[1])
+    put(x, at + U16, values[2])
+    put(x, at + U24, values[3])
+
+
+@part
+def wide_plus(x: Wide, y: Wide) -> Wide:
+    """Return x + y."""
+    return plus(x[0], y[0]), plus(x[1], y[1]), plus(x[2], y[2]), plus(x[3], y[3])
+
+
+@part
+def wide_times(f: float, x: Wide) -> Wide:
+    """Return f x."""
+    return times(f, x[0]), times(f, x[1]), times(f, x[2]), times(f, x[3])
+
+
+@part
+def inner_product(x: Wide, y: Wide, sums: Floats) -> float:
+    """Return the sum of x y; halves are added to halves until one number is left.
+
+    The last eight are written down first: LLVM would undo their vector to add its numbers.
+    """
+    some = plus(product(x[0], y[0]), product(x[1], y[1]))
+    put(sums, U0, plus(some, plus(product(x[2], y[2]), product(x[3], y[3]))))
+    a, b, c, d = sums[0] + sums[4], sums[1] + sums[5], sums[2] + sums[6], sums[3] + sums[7]
+    return (a + c) + (b + d)
 
 
 @part
@@ -138,83 +173,45 @@ def transposed(x: Matrix) -> Matrix:
 
 
 @part
-def set_product(a: Matrix, b: Matrix, bias: Floats, out: Matrix) -> None:
-    """Set out to the matrix product a b plus a bias in every row, four terms at a time.
+def set_wide_product(a: Matrix, b: Matrix, out: Matrix) -> None:
+    """Set out, whose rows are wide, to the matrix product a b.
 
-    Two rows at a time hide the latency of their additions; a last odd one is done twice.
+    Two rows at a time share what is loaded of b; a last odd one is done twice.
     """
-    inner, width, step = b.rows, b.columns, a.across
-    x, y, z = a.values, b.values, out.values
+    width, x, y, z = b.columns, a.values, b.values, out.values
     for i in range(U0, out.rows, U2):
         j = min(i + U1, out.rows - U1)
-        for u in range(U0, width, U8):
-            one, other, at = eight(bias, u), eight(bias, u), b.at + u
+        for u in range(U0, width, U32):
+            one, other, at = WIDE_NOTHING, WIDE_NOTHING, b.at + u
             p, q = a.at + i * a.down, a.at + j * a.down
-            for _ in range(inner // U4):
-                y0, y1 = eight(y, at), eight(y, at + width)
-                y2, y3 = eight(y, at + U2 * width), eight(y, at + U3 * width)
-                pair = plus(times(x[p], y0), times(x[p + step], y1))
-                rest = plus(times(x[p + U2 * step], y2), times(x[p + U3 * step], y3))
-                one = plus(one, plus(pair, rest))
-                pair = plus(times(x[q], y0), times(x[q + step], y1))
-                rest = plus(times(x[q + U2 * step], y2), times(x[q + U3 * step], y3))
-                other = plus(other, plus(pair, rest))
-                at, p, q = at + U4 * width, p + U4 * step, q + U4 * step
-            for _ in range(inner % U4):
-                y0 = eight(y, at)
-                one, other = plus(one, times(x[p], y0)), plus(other, times(x[q], y0))
-                at, p, q = at + width, p + step, q + step
-            put(z, out.at + i * width + u, one)
-            put(z, out.at + j * width + u, other)
+            for _ in range(b.rows):
+                row = wide(y, at)
+                one = wide_plus(one, wide_times(x[p], row))
+                other = wide_plus(other, wide_times(x[q], row))
+                at, p, q = at + width, p + a.across, q + a.across
+            put_wide(z, out.at + i * width + u, one)
+            put_wide(z, out.at + j * width + u, other)
 
 
 @part
-def combination(x: Floats, at: int, step: int, rows: Matrix, u: int) -> Eight:
-    """Return eight columns, from u on, of the rows' sum weighted by x[at], x[at + step], ...
+def set_product(a: Matrix, b: Matrix, bias: Floats, out: Matrix) -> None:
+    """Set out, whose rows are eights, to the matrix product a b plus a bias in every row.
 
-    The terms are added in the order of `set_product`.
+    Four rows at a time hide the latency of their additions; beyond the last it is done again.
     """
-    y, width, total, v = rows.values, rows.columns, NOTHING, rows.at + u
-    for _ in range(rows.rows // U4):
-        pair = plus(times(x[at], eight(y, v)), times(x[at + step], eight(y, v + width)))
-        third = times(x[at + U2 * step], eight(y, v + U2 * width))
-        fourth = times(x[at + U3 * step], eight(y, v + U3 * width))
-        total = plus(total, plus(pair, plus(third, fourth)))
-        at, v = at + U4 * step, v + U4 * width
-    for _ in range(rows.rows % U4):
-        total = plus(total, times(x[at], eight(y, v)))
-        at, v = at + step, v + width
-    return total
-
-
-@part
-def set_inner_products(a: Matrix, b: Matrix, turned: Floats, out: Matrix) -> None:
-    """Set out[i, k] to the inner product of row i of a and row k of b.
-
-    Four by four at a time; beyond the last row it is done again.
-    """
-    width, x, y, z = a.columns, a.values, b.values, out.values
-    last, last_k = a.rows - U1, b.rows - U1
-    for i in range(U0, a.rows, U4):
-        i1, i2, i3 = min(i + U1, last), min(i + U2, last), min(i + U3, last)
-        p0, p1, p2, p3 = a.at + i * width, a.at + i1 * width, a.at + i2 * width, a.at + i3 * width
-        for u in range(width):
-            turned[u, 0], turned[u, 1] = x[p0 + u], x[p1 + u]
-            turned[u, 2], turned[u, 3] = x[p2 + u], x[p3 + u]
-        z0, z1 = out.at + i * out.down, out.at + i1 * out.down
-        z2, z3 = out.at + i2 * out.down, out.at + i3 * out.down
-        for k in range(U0, b.rows, U4):
-            k1, k2, k3 = min(k + U1, last_k), min(k + U2, last_k), min(k + U3, last_k)
-            q0, q1 = b.at + k * width, b.at + k1 * width
-            q2, q3 = b.at + k2 * width, b.at + k3 * width
-            s0, s1, s2, s3 = NO_FOUR, NO_FOUR, NO_FOUR, NO_FOUR
-            for u in range(width):
-                four = turned[u, 0], turned[u, 1], turned[u, 2], turned[u, 3]
-                s0 = add_times(s0, y[q0 + u], four)
-                s1 = add_times(s1, y[q1 + u], four)
-                s2 = add_times(s2, y[q2 + u], four)
-                s3 = add_times(s3, y[q3 + u], four)
-            z[z0 + k], z[z1 + k], z[z2 + k], z[z3 + k] = s0
-            z[z0 + k1], z[z1 + k1], z[z2 + k1], z[z3 + k1] = s1
-            z[z0 + k2], z[z1 + k2], z[z2 + k2], z[z3 + k2] = s2
-            z[z0 + k3], z[z1 + k3], z[z2 + k3], z[z3 + k3] = s3
+    width, x, y, z, last = b.columns, a.values, b.values, out.values, out.rows - U1
+    for i0 in range(U0, out.rows, U4):
+        i1, i2, i3 = min(i0 + U1, last), min(i0 + U2, last), min(i0 + U3, last)
+        for u in range(U0, width, U8):
+            start, at = eight(bias, u), b.at + u
+            s0, s1, s2, s3 = start, start, start, start
+            p0, p1, p2, p3 = i0 * a.down, i1 * a.down, i2 * a.down, i3 * a.down
+            for k in range(a.at, a.at + b.rows * a.across, a.across):
+                row = eight(y, at)
+                s0, s1 = plus(s0, times(x[p0 + k], row)), plus(s1, times(x[p1 + k], row))
+                s2, s3 = plus(s2, times(x[p2 + k], row)), plus(s3, times(x[p3 + k], row))
+                at += width
+            put(z, out.at + i0 * width + u, s0)
+            put(z, out.at + i1 * width + u, s1)
+            put(z, out.at + i2 * width + u, s2)
+            put(z, out.at + i3 * width + u, s3)

@@ -1,8 +1,8 @@
 """The compiled part of `embedalloc.study.heart.trainer.network`: one model trained by plain loops.
 
 Each table is multiplied into the first layer once per step ("folded"), after which a row costs one
-gather and add per predictor whatever the dimension. Hidden units come in eights: `network` adds
-units without weights to other widths.
+gather and add per predictor whatever the dimension. Hidden units come in thirty-twos and in
+eights: `network` adds units without weights to other widths.
 
 All arithmetic is float64 and every sum has a fixed order: the vectorised operations are
 element-wise, and nothing allows the compiler to reassociate.
@@ -22,24 +22,34 @@ from embedalloc.study.heart.trainer.cache import cache_beside
 from embedalloc.study.heart.trainer.eights import (
     NOTHING,
     U0,
+    U1,
+    U2,
     U8,
+    U16,
+    U24,
+    U32,
+    WIDE_NOTHING,
     Eight,
     Matrix,
     U,
-    combination,
     eight,
+    inner_product,
     line,
     matrix,
     part,
     plus,
     product,
     put,
+    put_wide,
     quotient,
     roots,
-    set_inner_products,
     set_product,
+    set_wide_product,
     times,
     transposed,
+    wide,
+    wide_plus,
+    wide_times,
 )
 
 Bytes = NDArray[np.uint8]
@@ -51,6 +61,8 @@ CACHE = cache_beside(__file__, eights.__file__)
 # Numba looks there when a function is decorated; its types do not know its settings.
 config.CACHE_DIR = str(CACHE.code)  # type: ignore[attr-defined]
 
+#: Numbers in a line of the processor's cache.
+CACHE_LINE = 8
 ADAM_BETA_1, ADAM_BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 EPSILONS = (ADAM_EPSILON,) * 8
 
@@ -59,7 +71,7 @@ class Layers(NamedTuple):
     """The dense layers as views of a flat weight vector."""
 
     categorical: Floats  # (columns of all predictors, first)
-    numeric: Floats  # (numeric inputs, first)
+    numeric: Floats  # (numeric inputs, first); the bias lies behind them
     first_bias: Floats
     second: Floats  # (second, first)
     second_bias: Floats
@@ -73,6 +85,7 @@ class Sizes(NamedTuple):
     cardinalities: Ints
     columns: Ints
     one_hot: bool
+    tables: int  # parameters of all tables: where the first layer begins
     numeric: int
     first: int
     second: int
@@ -82,7 +95,7 @@ class Data(NamedTuple):
     """Rows whose codes count through all predictors."""
 
     codes: Unsigned  # times the width of the first layer: where a row of the folded tables begins
-    numbers: Floats
+    numbers: Floats  # and a 1 in every row, by which the bias is read
     labels: Floats
     reach: Ints  # by predictor, 1 + the highest code that occurs: tables need no folding beyond
 
@@ -98,21 +111,31 @@ class Steps(NamedTuple):
     watched: int  # column of the history
 
 
-class _Scratch(NamedTuple):
-    """Scratch of the width of the first layer."""
+class _Pass(NamedTuple):
+    """One pass over the rows: their order, and what dropout does to the hidden units."""
 
-    zeros: Floats
-    turned: Floats  # (first, 4)
+    order: Unsigned
+    kept_first: Bytes
+    kept_second: Bytes
+    scale: float
+
+
+class _Parameters(NamedTuple):
+    """Weights or their gradient, and views of them."""
+
+    flat: Floats
+    layers: Layers
+    inputs: Matrix  # (numeric inputs and bias, first)
+    second: Matrix  # (second, first)
+    folded: Floats  # (categories of all predictors, first); part of the flat ones if one-hot
 
 
 class _Batch(NamedTuple):
     """Scratch for the rows of a batch."""
 
     hidden: Matrix  # (rows, first) activations
-    gate: Floats  # derivatives of the activations: 0 or the dropout scale
     slope: Matrix  # (rows, first) derivative of the loss by the first linear output
     second: Matrix  # (rows, second) activations
-    second_gate: Floats
     second_slope: Matrix
     second_turned: Matrix  # (first, second) weights
     logits: Floats
@@ -137,7 +160,7 @@ def _compiled(function: Function) -> Function:
 def split_layers(flat: Floats, sizes: Sizes) -> Layers:
     """Return the dense layers as views of the flat weights, which start with the tables."""
     first, second, columns = sizes.first, sizes.second, sizes.columns.sum()
-    a = 0 if sizes.one_hot else (sizes.cardinalities * sizes.columns).sum()
+    a = sizes.tables
     b = a + columns * first
     c = b + sizes.numeric * first
     d = c + first
@@ -149,172 +172,210 @@ def split_layers(flat: Floats, sizes: Sizes) -> Layers:
     )  # fmt: skip
 
 
-_layers = _compiled(split_layers)
+_layers = part(split_layers)
 
 
-@_compiled
+@part
+def _zeros(size: int, at: int) -> Floats:
+    """Return zeros, of which that at a place begins a line of the processor's cache.
+
+    A vector that lies in two lines takes twice as long to load.
+    """
+    room = np.zeros(size + CACHE_LINE)
+    begin = -(room.ctypes.data // room.itemsize + at) % CACHE_LINE
+    return room[begin : begin + size]
+
+
+@part
 def _empty(rows: int, columns: int) -> Matrix:
-    return matrix(np.empty(rows * columns), 0, rows, columns)
+    return matrix(_zeros(rows * columns, 0), 0, rows, columns)
 
 
-@_compiled
-def _batch(rows: int, first: int, second: int) -> _Batch:
+@part
+def _batch(rows: int, sizes: Sizes) -> _Batch:
+    first, second = sizes.first, sizes.second
     return _Batch(
-        _empty(rows, first), np.empty(rows * first), _empty(rows, first),
-        _empty(rows, second), np.empty(rows * second), _empty(rows, second),
+        _empty(rows, first), _empty(rows, first), _empty(rows, second), _empty(rows, second),
         _empty(first, second), np.empty(rows), np.empty(rows),
     )  # fmt: skip
 
 
-@_compiled
-def _fold_tables(flat: Floats, sizes: Sizes, reach: Ints, zeros: Floats, folded: Floats) -> None:
+@part
+def _parameters(flat: Floats, sizes: Sizes) -> _Parameters:
+    layers = _layers(flat, sizes)
+    inputs = sizes.tables + sizes.columns.sum() * sizes.first
+    second = inputs + (sizes.numeric + 1) * sizes.first
+    folded = line(layers.categorical)
+    if not sizes.one_hot:
+        folded = _zeros(sizes.cardinalities.sum() * sizes.first, 0)
+    return _Parameters(
+        flat, layers,
+        matrix(flat, inputs, sizes.numeric + 1, sizes.first),
+        matrix(flat, second, sizes.second, sizes.first),
+        folded,
+    )  # fmt: skip
+
+
+@part
+def _everything(rows: int, sizes: Sizes) -> _Pass:
+    """Return a pass over the rows as they come, without dropout."""
+    order = np.arange(rows).astype(U)
+    first, second = (rows, sizes.first), (rows, sizes.second)
+    return _Pass(order, np.ones(first, np.uint8), np.ones(second, np.uint8), 1.0)
+
+
+@part
+def _fold_tables(weights: _Parameters, sizes: Sizes, reach: Ints) -> None:
     """Set `folded` to table times first-layer weights, one row per category of all predictors."""
-    at, category, width = 0, 0, sizes.first
-    weight = (sizes.cardinalities * sizes.columns).sum()
+    at, category, first_layer, width = 0, 0, sizes.tables, sizes.first
+    if sizes.one_hot:
+        return
     for j in range(sizes.columns.size):
         n, d = sizes.cardinalities[j], sizes.columns[j]
-        rows = matrix(folded, category * width, reach[j], width)
-        set_product(matrix(flat, at, n, d), matrix(flat, weight, d, width), zeros, rows)
-        at, category, weight = at + n * d, category + n, weight + d * width
+        table, block = matrix(weights.flat, at, n, d), matrix(weights.flat, first_layer, d, width)
+        set_wide_product(table, block, matrix(weights.folded, category * width, reach[j], width))
+        at, category, first_layer = at + n * d, category + n, first_layer + d * width
 
 
-@_compiled
+@part
 def _step_tables(
-    flat: Floats, sizes: Sizes, reach: Ints, folded: Floats, scratch: _Scratch, grad: Floats,
+    weights: _Parameters, grad: _Parameters, sizes: Sizes, reach: Ints, sums: Floats,
     moments: _Moments,
 ) -> None:  # fmt: skip
-    """Carry the gradient by the folded rows on to tables and first-layer weights, and step.
+    """Carry the gradient by the folded rows on to tables and their part of the first layer; step.
 
-    The gradient of the weights is used while it is in registers and never written down.
+    The gradient of the first layer is used while it is in registers and never written down. That
+    of the tables is computed beside it: Adam's divisions leave time for it.
     """
-    at, category, width = 0, 0, U(sizes.first)
-    weight = U((sizes.cardinalities * sizes.columns).sum())
+    flat, width = weights.flat, U(sizes.first)
+    at, category, first_layer = U0, U0, U(sizes.tables)
+    grad.flat[: sizes.tables] = 0.0
     for j in range(sizes.columns.size):
-        n, d = sizes.cardinalities[j], sizes.columns[j]
-        rows = matrix(folded, category * sizes.first, reach[j], sizes.first)
-        table = matrix(flat, at, n, d)
-        set_inner_products(
-            rows, matrix(flat, weight, d, width), scratch.turned, matrix(grad, at, n, d)
-        )
-        for k in range(table.columns):
-            for u in range(U0, width, U8):
-                some = combination(flat, table.at + k, table.down, rows, u)
-                _step_eight(flat, weight + u, some, moments)
-            weight += width
-        _step(flat, grad, at, at + n * d, moments)
+        n, d = U(sizes.cardinalities[j]), U(sizes.columns[j])
+        for k in range(at, at + d):
+            for u in range(first_layer, first_layer + width, U32):
+                old, total = wide(flat, u), WIDE_NOTHING
+                row, place = category * width + (u - first_layer), k
+                for _ in range(U(reach[j])):
+                    some = wide(grad.folded, row)
+                    grad.flat[place] += inner_product(some, old, sums)
+                    total = wide_plus(total, wide_times(flat[place], some))
+                    row, place = row + width, place + d
+                _step_eight(flat, u, total[0], moments)
+                _step_eight(flat, u + U8, total[1], moments)
+                _step_eight(flat, u + U16, total[2], moments)
+                _step_eight(flat, u + U24, total[3], moments)
+            first_layer += width
         at, category = at + n * d, category + n
+    _step(flat, grad.flat, 0, sizes.tables, moments)
 
 
-@_compiled
-def _first_layer(
-    data: Data, order: Unsigned, start: int, folded: Floats, layers: Layers, out: Matrix
-) -> None:
-    codes, numbers, bias = data.codes, data.numbers, layers.first_bias
-    width, weights = out.columns, line(layers.numeric)
-    for r in range(out.rows):
-        row = order[U(start) + r]
-        for u in range(U0, width, U8):
-            total = eight(bias, u)
+@part
+def _first_layer(data: Data, rows: _Pass, start: int, weights: _Parameters, out: Matrix) -> None:
+    """Set the output of the first layer, two rows at a time; a last odd one is done twice."""
+    codes, numbers, width, inputs = data.codes, data.numbers, out.columns, weights.inputs
+    for r in range(U0, out.rows, U2):
+        s = min(r + U1, out.rows - U1)
+        row, next_row = rows.order[U(start) + r], rows.order[U(start) + s]
+        for u in range(U0, width, U32):
+            one, other = WIDE_NOTHING, WIDE_NOTHING
             for j in range(U(codes.shape[1])):
-                total = plus(total, eight(folded, codes[row, j] + u))
-            for k in range(U(numbers.shape[1])):
-                total = plus(total, times(numbers[row, k], eight(weights, k * width + u)))
-            put(out.values, r * width + u, total)
+                one = wide_plus(one, wide(weights.folded, codes[row, j] + u))
+                other = wide_plus(other, wide(weights.folded, codes[next_row, j] + u))
+            for k in range(inputs.rows):
+                some = wide(inputs.values, inputs.at + k * width + u)
+                one = wide_plus(one, wide_times(numbers[row, k], some))
+                other = wide_plus(other, wide_times(numbers[next_row, k], some))
+            put_wide(out.values, r * width + u, one)
+            put_wide(out.values, s * width + u, other)
 
 
-@_compiled
+@part
 def _first_layer_gradient(
-    data: Data, order: Unsigned, start: int, slope: Matrix, folded: Floats, grad: Layers
+    data: Data, rows: _Pass, start: int, slope: Matrix, grad: _Parameters
 ) -> None:
-    codes, numbers, bias = data.codes, data.numbers, grad.first_bias
-    rows, width, slopes, weights = slope.rows, slope.columns, slope.values, line(grad.numeric)
-    for r in range(rows):
-        row = order[U(start) + r]
-        for u in range(U0, width, U8):
-            some = eight(slopes, r * width + u)
+    """Set the gradient by folded rows and, two at a time, by the weights of numeric inputs."""
+    codes, numbers, width, inputs = data.codes, data.numbers, slope.columns, grad.inputs
+    grad.folded[:] = 0.0
+    for u in range(U0, width, U32):
+        for r in range(slope.rows):
+            row, some = rows.order[U(start) + r], wide(slope.values, r * width + u)
             for j in range(U(codes.shape[1])):
                 at = codes[row, j] + u
-                put(folded, at, plus(eight(folded, at), some))
-    for u in range(U0, width, U8):
-        total = NOTHING
-        for r in range(rows):
-            total = plus(total, eight(slopes, r * width + u))
-        put(bias, u, total)
-        for k in range(U(numbers.shape[1])):
-            total = NOTHING
-            for r in range(rows):
-                number = numbers[order[U(start) + r], k]
-                total = plus(total, times(number, eight(slopes, r * width + u)))
-            put(weights, k * width + u, total)
+                put_wide(grad.folded, at, wide_plus(wide(grad.folded, at), some))
+        for k in range(U0, inputs.rows, U2):
+            next_k, one, other = min(k + U1, inputs.rows - U1), WIDE_NOTHING, WIDE_NOTHING
+            for r in range(slope.rows):
+                row, some = rows.order[U(start) + r], wide(slope.values, r * width + u)
+                one = wide_plus(one, wide_times(numbers[row, k], some))
+                other = wide_plus(other, wide_times(numbers[row, next_k], some))
+            put_wide(inputs.values, inputs.at + k * width + u, one)
+            put_wide(inputs.values, inputs.at + next_k * width + u, other)
 
 
-@_compiled
-def _activate(x: Floats, kept: Bytes, start: int, scale: float, y: Floats) -> None:
+@part
+def _activate(x: Floats, kept: Bytes, start: int, scale: float) -> None:
     """Apply ReLU and dropout to values whose rows of the masks begin at `start`."""
     mask = kept.reshape(kept.size)[start * kept.shape[1] :]
     for i in range(x.size):
-        value = x[i]
-        y[i] = scale * mask[i] * (value > 0.0)
-        x[i] = value * y[i]
+        x[i] *= scale * mask[i] * (x[i] > 0.0)
 
 
-@_compiled
-def _forward(
-    data: Data, order: Unsigned, start: int, kept_first: Bytes, kept_second: Bytes, scale: float,
-    folded: Floats, layers: Layers, batch: _Batch,
-) -> None:  # fmt: skip
+@part
+def _pass_gate(slope: Floats, activations: Floats, scale: float) -> None:
+    """Multiply by the derivative of `_activate`: the scale where an activation is not 0."""
+    for i in range(slope.size):
+        slope[i] *= scale * (activations[i] > 0.0)
+
+
+@part
+def _forward(data: Data, rows: _Pass, start: int, weights: _Parameters, batch: _Batch) -> None:
     """Fill the activations and logits of rows order[start], order[start + 1], ..."""
-    second, turned, logits = batch.second, batch.second_turned, batch.logits
-    _first_layer(data, order, start, folded, layers, batch.hidden)
-    _activate(batch.hidden.values, kept_first, start, scale, batch.gate)
+    layers, second, turned = weights.layers, batch.second, batch.second_turned.values
+    _first_layer(data, rows, start, weights, batch.hidden)
+    _activate(batch.hidden.values, rows.kept_first, start, rows.scale)
     width = layers.second.shape[0]
     for u in range(layers.second.shape[1]):
         for v in range(width):
-            turned.values[u * width + v] = layers.second[v, u]
-    set_product(batch.hidden, turned, layers.second_bias, second)
-    _activate(second.values, kept_second, start, scale, batch.second_gate)
-    for r in range(logits.size):
+            turned[u * width + v] = layers.second[v, u]
+    set_product(batch.hidden, batch.second_turned, layers.second_bias, second)
+    _activate(second.values, rows.kept_second, start, rows.scale)
+    for r in range(batch.logits.size):
         logit = layers.last_bias[0]
         for v in range(width):
             logit += layers.last[v] * second.values[r * width + v]
-        logits[r] = logit
+        batch.logits[r] = logit
 
 
-@_compiled
+@part
 def _backward(
-    data: Data, order: Unsigned, start: int, folded: Floats, layers: Layers, grad: Layers,
-    scratch: _Scratch, batch: _Batch,
-) -> None:  # fmt: skip
-    """Set the gradient of the mean loss of the batch by layers, and add that by folded rows."""
-    logits, residuals, slope = batch.logits, batch.residuals, batch.slope.values
-    rows, width = logits.size, batch.second.columns
-    for r in range(rows):
-        probability = 1.0 / (1.0 + math.exp(-logits[r]))
-        residuals[r] = (probability - data.labels[order[start + r]]) / rows
-    grad.last_bias[0] = residuals.sum()
+    data: Data, rows: _Pass, start: int, weights: _Parameters, grad: _Parameters, batch: _Batch
+) -> None:
+    """Set the gradient of the mean loss of the batch by layers and by folded rows."""
+    layers, slopes, residuals = grad.layers, batch.second_slope.values, batch.residuals
+    size, width, second = batch.logits.size, batch.second.columns, batch.second.values
+    for r in range(size):
+        probability = 1.0 / (1.0 + math.exp(-batch.logits[r]))
+        residuals[r] = (probability - data.labels[rows.order[start + r]]) / size
+    layers.last_bias[0] = residuals.sum()
+    for r in range(U(size)):
+        for v in range(U0, width, U8):
+            put(slopes, r * width + v, times(residuals[r], eight(weights.layers.last, v)))
+    _pass_gate(slopes, second, rows.scale)
     for v in range(U0, width, U8):
-        weights = eight(layers.last, v)
         by_weight, by_bias = NOTHING, NOTHING
-        for r in range(U(rows)):
-            at = r * width + v
-            some = product(times(residuals[r], weights), eight(batch.second_gate, at))
-            by_weight = plus(by_weight, times(residuals[r], eight(batch.second.values, at)))
-            by_bias = plus(by_bias, some)
-            put(batch.second_slope.values, at, some)
-        put(grad.last, v, by_weight)
-        put(grad.second_bias, v, by_bias)
-    set_product(transposed(batch.second_slope), batch.hidden, scratch.zeros, _whole(grad.second))
-    set_product(batch.second_slope, _whole(layers.second), scratch.zeros, batch.slope)
-    slope *= batch.gate
-    _first_layer_gradient(data, order, start, batch.slope, folded, grad)
+        for r in range(U(size)):
+            by_weight = plus(by_weight, times(residuals[r], eight(second, r * width + v)))
+            by_bias = plus(by_bias, eight(slopes, r * width + v))
+        put(layers.last, v, by_weight)
+        put(layers.second_bias, v, by_bias)
+    set_wide_product(transposed(batch.second_slope), batch.hidden, grad.second)
+    set_wide_product(batch.second_slope, weights.second, batch.slope)
+    _pass_gate(batch.slope.values, batch.hidden.values, rows.scale)
+    _first_layer_gradient(data, rows, start, batch.slope, grad)
 
 
-@_compiled
-def _whole(values: Floats) -> Matrix:
-    return matrix(line(values), 0, values.shape[0], values.shape[1])
-
-
-@_compiled
+@part
 def _step(weights: Floats, grad: Floats, begin: int, end: int, moments: _Moments) -> None:
     """Move the weights from one place to another by Adam."""
     mean, square, rate, unbias, decay = moments
@@ -344,24 +405,14 @@ def _step_eight(weights: Floats, at: int, grad: Eight, moments: _Moments) -> Non
 @_compiled
 def logits_of(flat: Floats, sizes: Sizes, data: Data) -> Floats:
     """Return the logit of every row, without dropout."""
-    rows = data.codes.shape[0]
-    layers = _layers(flat, sizes)
-    folded = line(layers.categorical)
-    if not sizes.one_hot:
-        folded = np.empty(sizes.cardinalities.sum() * sizes.first)
-        _fold_tables(flat, sizes, data.reach, np.zeros(sizes.first), folded)
-    batch = _batch(rows, sizes.first, sizes.second)
-    kept_first, kept_second = (
-        np.ones((rows, sizes.first), np.uint8),
-        np.ones((rows, sizes.second), np.uint8),
-    )
-    _forward(
-        data, np.arange(rows).astype(U), 0, kept_first, kept_second, 1.0, folded, layers, batch
-    )
+    rows, weights = data.codes.shape[0], _parameters(flat, sizes)
+    batch = _batch(rows, sizes)
+    _fold_tables(weights, sizes, data.reach)
+    _forward(data, _everything(rows, sizes), 0, weights, batch)
     return batch.logits
 
 
-@_compiled
+@part
 def _scores(logits: Floats, labels: Floats) -> tuple[float, float]:
     """Mean logloss and share of wrong classes."""
     loss, wrong = 0.0, 0.0
@@ -374,46 +425,43 @@ def _scores(logits: Floats, labels: Floats) -> tuple[float, float]:
 
 @_compiled
 def fit(
-    flat: Floats, sizes: Sizes, data: Data, held_out: Data, orders: Unsigned,
+    start: Floats, sizes: Sizes, data: Data, held_out: Data, orders: Unsigned,
     masks: tuple[Bytes, Bytes], steps: Steps, history: Floats,
-) -> tuple[Floats, int, int]:  # fmt: skip
-    """Train the flat weights in place; return the best ones, their epoch and the epochs run."""
-    rows, step, first_dense = data.codes.shape[0], 0, 0
-    grad, mean, square = np.zeros(flat.size), np.zeros(flat.size), np.zeros(flat.size)
-    layers, layers_grad = _layers(flat, sizes), _layers(grad, sizes)
-    folded, folded_grad = line(layers.categorical), line(layers_grad.categorical)
-    if not sizes.one_hot:  # else the folded gradient is part of the gradient
-        folded = np.empty(sizes.cardinalities.sum() * sizes.first)
-        folded_grad = np.empty(sizes.cardinalities.sum() * sizes.first)
-        first_dense = ((sizes.cardinalities + sizes.first) * sizes.columns).sum()
-    scratch = _Scratch(np.zeros(sizes.first), np.empty((sizes.first, 4)))
-    full = _batch(min(steps.batch, rows), sizes.first, sizes.second)
-    rest = _batch(rows % steps.batch, sizes.first, sizes.second)
+) -> tuple[Floats, Floats, int, int]:  # fmt: skip
+    """Train; return the last and the best weights, the epoch of the best and the epochs run."""
+    flat, mean, square, sums = (
+        _zeros(start.size, sizes.tables), _zeros(start.size, sizes.tables),
+        _zeros(start.size, sizes.tables), _zeros(CACHE_LINE, 0),
+    )  # fmt: skip
+    flat[:] = start
+    weights = _parameters(flat, sizes)
+    grad = _parameters(_zeros(start.size, sizes.tables), sizes)
+    stepped = 0 if sizes.one_hot else sizes.tables + sizes.columns.sum() * sizes.first
+    rows, step, all_held_out = data.codes.shape[0], 0, _everything(held_out.codes.shape[0], sizes)
+    full, rest = _batch(min(steps.batch, rows), sizes), _batch(rows % steps.batch, sizes)
+    judged = _batch(held_out.codes.shape[0], sizes)
     best, best_value, best_epoch, epoch = flat.copy(), np.inf, 0, 0
     while epoch < history.shape[0] and epoch - best_epoch < steps.patience:
-        order, kept_first, kept_second = orders[epoch], masks[0][epoch], masks[1][epoch]
-        for start in range(0, rows, steps.batch):
-            batch = full if start + steps.batch <= rows else rest
-            folded_grad[:] = 0.0
-            if not sizes.one_hot:
-                _fold_tables(flat, sizes, data.reach, scratch.zeros, folded)
-            _forward(
-                data, order, start, kept_first, kept_second, steps.dropout_scale, folded, layers,
-                batch,
-            )  # fmt: skip
-            _backward(data, order, start, folded_grad, layers, layers_grad, scratch, batch)
+        over = _Pass(orders[epoch], masks[0][epoch], masks[1][epoch], steps.dropout_scale)
+        for begin in range(0, rows, steps.batch):
+            batch = full if begin + steps.batch <= rows else rest
+            _fold_tables(weights, sizes, data.reach)
+            _forward(data, over, begin, weights, batch)
+            _backward(data, over, begin, weights, grad, batch)
             step += 1
             moments = _Moments(
                 mean, square, steps.learning_rate / (1.0 - ADAM_BETA_1**step),
                 1.0 / math.sqrt(1.0 - ADAM_BETA_2**step), steps.weight_decay,
             )  # fmt: skip
             if not sizes.one_hot:
-                _step_tables(flat, sizes, data.reach, folded_grad, scratch, grad, moments)
-            _step(flat, grad, first_dense, flat.size, moments)
-        history[epoch] = _scores(logits_of(flat, sizes, held_out), held_out.labels)
+                _step_tables(weights, grad, sizes, data.reach, sums, moments)
+            _step(flat, grad.flat, stepped, flat.size, moments)
+        _fold_tables(weights, sizes, held_out.reach)
+        _forward(held_out, all_held_out, 0, weights, judged)
+        history[epoch] = _scores(judged.logits, held_out.labels)
         value = history[epoch, steps.watched]
         epoch += 1
         if value < best_value:
             best_value, best_epoch = value, epoch
             best[:] = flat
-    return best, best_epoch, epoch
+    return flat, best, best_epoch, epoch

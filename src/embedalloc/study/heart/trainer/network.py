@@ -186,12 +186,12 @@ def train(
     for kept, units in zip((schedule.kept_first, schedule.kept_second), shape.hidden, strict=True):
         if len(kept) < settings.epochs or kept.shape[1:] != (len(training.labels), units):
             raise ValueError(f"masks {kept.shape} for {settings.epochs} epochs and {units} units")
-    wide = _in_eights(shape)
+    wide = _padded(shape)
     masks = (
         _plain(_widen(schedule.kept_first, wide.hidden[0]), np.uint8),
         _plain(_widen(schedule.kept_second, wide.hidden[1]), np.uint8),
     )
-    current, history = _widen_weights(shape, weights), np.empty((settings.epochs, 2))
+    history = np.empty((settings.epochs, 2))
     steps = Steps(
         settings.learning_rate,
         settings.weight_decay,
@@ -201,8 +201,8 @@ def train(
         int(settings.watch == "error"),
     )
     compile_kernel()
-    best, best_epoch, epochs_run = fit(
-        current,
+    last, best, best_epoch, epochs_run = fit(
+        _widen_weights(shape, weights),
         _sizes(wide),
         _data(wide, training),
         _data(wide, validation),
@@ -215,7 +215,7 @@ def train(
     if not np.isfinite(history).all():
         epoch = 1 + int(np.argmin(np.isfinite(history).all(axis=1)))
         raise FloatingPointError(f"training diverged: validation loss not finite at epoch {epoch}")
-    final = _narrow_weights(shape, best if settings.restore_best else current)
+    final = _narrow_weights(shape, best if settings.restore_best else last)
     return TrainedNetwork(shape, final, best_epoch, epochs_run, *history.T.copy())
 
 
@@ -245,16 +245,16 @@ def compile_kernel() -> None:
 def predict(trained: TrainedNetwork, rows: Rows) -> Floats:
     """Return the probability of label 1 for each row, without dropout."""
     compile_kernel()
-    wide, weights = _in_eights(trained.shape), _widen_weights(trained.shape, trained.weights)
+    wide, weights = _padded(trained.shape), _widen_weights(trained.shape, trained.weights)
     logits = logits_of(weights, _sizes(wide), _data(wide, rows))
     with np.errstate(over="ignore"):  # exp may overflow to inf, whose reciprocal is rightly 0
         return 1.0 / (1.0 + np.exp(-logits))
 
 
-def _in_eights(shape: NetworkShape) -> NetworkShape:
-    """Return the shape with as many hidden units as the kernel takes: a multiple of eight."""
-    first, second = (-(-units // 8) * 8 for units in shape.hidden)
-    return replace(shape, hidden=(first, second))
+def _padded(shape: NetworkShape) -> NetworkShape:
+    """Return the shape with as many hidden units as the kernel takes."""
+    first, second = shape.hidden
+    return replace(shape, hidden=(-(-first // 32) * 32, -(-second // 8) * 8))
 
 
 def _widen(kept: Bytes, units: int) -> Bytes:
@@ -264,7 +264,7 @@ def _widen(kept: Bytes, units: int) -> Bytes:
 
 def _widen_weights(shape: NetworkShape, weights: Floats) -> Floats:
     """Return a copy of the weights with units that have none: they stay at zero in training."""
-    wide = _in_eights(shape)
+    wide = _padded(shape)
     if wide == shape:
         return weights.copy()
     widened = np.zeros(wide.parameters)
@@ -274,7 +274,7 @@ def _widen_weights(shape: NetworkShape, weights: Floats) -> Floats:
 
 
 def _narrow_weights(shape: NetworkShape, widened: Floats) -> Floats:
-    if _in_eights(shape) == shape:
+    if _padded(shape) == shape:
         return widened
     weights = np.empty(shape.parameters)
     for narrow, padded in _pairs(shape, weights, widened):
@@ -284,7 +284,7 @@ def _narrow_weights(shape: NetworkShape, widened: Floats) -> Floats:
 
 def _pairs(shape: NetworkShape, weights: Floats, widened: Floats) -> list[tuple[Floats, Floats]]:
     """Return views of the same tables and layers in both forms."""
-    narrow, wide = split_weights(shape, weights), split_weights(_in_eights(shape), widened)
+    narrow, wide = split_weights(shape, weights), split_weights(_padded(shape), widened)
     pairs = zip((*narrow[0], *narrow[1]), (*wide[0], *wide[1]), strict=True)
     return [(one, other[tuple(map(slice, one.shape))]) for one, other in pairs]
 
@@ -306,7 +306,7 @@ def _data(shape: NetworkShape, rows: Rows) -> Data:
         )
     return Data(
         _plain((rows.codes + np.cumsum(sizes) - sizes) * shape.hidden[0], np.uint64),
-        _plain(rows.numbers, np.float64),
+        np.column_stack([rows.numbers, np.ones(len(rows.numbers))]),
         rows.labels.astype(np.float64),
         rows.codes.max(axis=0).astype(np.int64) + 1,
     )
@@ -314,4 +314,5 @@ def _data(shape: NetworkShape, rows: Rows) -> Data:
 
 def _sizes(shape: NetworkShape) -> Sizes:
     n, d = (np.array(each, dtype=np.int64) for each in (shape.cardinalities, shape.columns))
-    return Sizes(n, d, shape.dimensions is None, shape.numeric, *shape.hidden)
+    one_hot, tables = shape.dimensions is None, shape.embedding_parameters
+    return Sizes(n, d, one_hot, tables, shape.numeric, *shape.hidden)
