@@ -100,6 +100,8 @@ class BudgetProblem:
     def cost_of(self, dimensions: Ints) -> int:
         """Return exactly the number of parameters that permitted dimensions cost."""
         # One field costs at most twice the budget, which 64 bits hold; the sum of many may not.
+        if self.budget < 2**62 // (len(self.costs) + 1):
+            return int(self.costs @ dimensions)
         each = self.costs * dimensions
         return (int((each >> 32).sum()) << 32) + int((each & 0xFFFFFFFF).sum())
 

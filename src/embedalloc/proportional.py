@@ -25,15 +25,26 @@ def proportional_dimensions(problem: BudgetProblem, weights: Floats, leftover: L
         raise ValueError(
             f"leftover: {show(leftover)} is not one of {', '.join(get_args(Leftover))}"
         )
+    floored, deficit = _round_down(problem, weights)
+    # NOTE[PAPER] rivals-leftover: nothing is said of what the rivals do with the leftover.
+    return spend(floored, problem, deficit) if leftover == "spent" else floored
+
+
+def dimensions_by_leftover(problem: BudgetProblem, weights: Floats) -> dict[Leftover, Ints]:
+    """Return `proportional_dimensions` with the leftover floored and spent."""
+    floored, deficit = _round_down(problem, weights)
+    return {"floored": floored, "spent": spend(floored, problem, deficit)}
+
+
+def _round_down(problem: BudgetProblem, weights: Floats) -> tuple[Ints, Worth]:
+    """Return whole dimensions within the budget, and what each field still wants."""
     free = ~problem.fixed
     targets = problem.lower.astype(np.float64)
     if free.any():
         share = weights[free] / weights[free].max()
         targets[free] = problem.shared_budget * share / (problem.costs[free] @ share)
     deficit = Worth(lambda d, target: target - d, (targets,))
-    dimensions = give_back(whole_dimensions_below(targets, problem), problem, deficit)
-    # NOTE[PAPER] rivals-leftover: nothing is said of what the rivals do with the leftover.
-    return spend(dimensions, problem, deficit) if leftover == "spent" else dimensions
+    return give_back(whole_dimensions_below(targets, problem), problem, deficit), deficit
 
 
 def weigh_equally(problem: BudgetProblem) -> Floats:

@@ -17,7 +17,7 @@ from embedalloc.arrays import Floats, Ints
 from embedalloc.problem import BudgetProblem, build_problem
 from embedalloc.proportional import (
     Leftover,
-    proportional_dimensions,
+    dimensions_by_leftover,
     weigh_by_cardinality,
     weigh_by_spectral_mass,
     weigh_equally,
@@ -146,9 +146,9 @@ def blind_allocations(problem: BudgetProblem) -> Choice:
     """Return the dimensions of the rules that do not look at data, by (rule, leftover)."""
     weights = {"equal": weigh_equally(problem), "cardinality": weigh_by_cardinality(problem)}
     return {
-        (rule, leftover): _as_tuple(proportional_dimensions(problem, weights[rule], leftover))
+        (rule, leftover): _as_tuple(dimensions)
         for rule in weights
-        for leftover in LEFTOVERS
+        for leftover, dimensions in dimensions_by_leftover(problem, weights[rule]).items()
     }
 
 
@@ -160,8 +160,7 @@ def informed_allocations(problem: BudgetProblem, known: Knowledge) -> Choice:
     proposed = round_and_spend(problem, known.coefficients)
     choice = {("proposed", "spent"): _as_tuple(proposed)}
     weights = weigh_by_spectral_mass(problem, masses=known.masses)
-    for leftover in LEFTOVERS:
-        rival = proportional_dimensions(problem, weights, leftover)
+    for leftover, rival in dimensions_by_leftover(problem, weights).items():
         choice["spectral_mass", leftover] = _as_tuple(rival)
     return choice
 
