@@ -12,7 +12,16 @@ from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables
 from tests.benchmarks.measure import MEASUREMENTS, OURS
-from tests.benchmarks.summary import AXES, GROWING, PEAK, PRODUCT, RATIO_AIMS, growth, ratio
+from tests.benchmarks.summary import (
+    AXES,
+    GROWING,
+    PEAK,
+    PRODUCT,
+    RATIO_AIMS,
+    growth,
+    ratio,
+    ratio_aim,
+)
 
 LOOKS = {
     OURS: style.Look("ours", style.BLUE, "o"),
@@ -104,11 +113,12 @@ def _curves(axis: Axes, frame: pd.DataFrame, panel: Panel) -> None:
 def _aims(axis: Axes, frame: pd.DataFrame) -> None:
     """Draw the ratios that have an aim, with their spread, and the aims."""
     labels = []
-    for (work, contestant), aim in RATIO_AIMS.items():
+    for work, contestant in RATIO_AIMS:
         mine = frame[frame["work"] == work]
         for case in mine["case"].unique():
             sizes = mine[(mine["case"] == case) & (mine["contestant"] == contestant)]["size"]
             found, place = ratio(mine, case, int(sizes.max()), contestant), len(labels)
+            aim = ratio_aim(work, case, contestant)
             face = style.SLATE if found.median >= aim else "white"
             axis.plot([found.low, found.high], [place, place], color=style.SLATE, linewidth=2.5)
             axis.plot(found.median, place, color=style.SLATE, marker="o", markerfacecolor=face)

@@ -251,6 +251,16 @@ def test_a_ratio_is_held_against_its_aim(times, met):
     assert (first.ours, memory.measured, memory.met) == ("2 ms", "1×", True)
 
 
+@pytest.mark.parametrize(("case", "aim"), [("square root", 150), ("budget 4096", 50)])
+def test_a_case_may_have_an_aim_of_its_own(case, aim):
+    frame = made_up(
+        {"ours": lambda n: 1e-6, "DataLoader": lambda n: 149e-6},
+        sizes=(1,), work="networks", case=case,
+    )  # fmt: skip
+    (row,) = summary.table(frame)
+    assert (row.aim, row.met) == (f"at least {aim}×", aim == 50)
+
+
 def test_the_overhead_of_the_workflow_is_what_jobs_do_not_use():
     seconds = {"ours": lambda n: 120.0, summary.OWN: lambda n: 100.0}
     frame = made_up(seconds, sizes=(40,), work="workflow", case="workflow")
