@@ -61,8 +61,6 @@ RUNS = Contract(
 # Theorem 2
 #: ``squared`` is what is fitted; ``bounded``, 1 − exp(−(y − f)²/2), is what Theorem 2 asks for.
 GapLoss = Literal["squared", "bounded"]
-# NOTE[PAPER] generalisation-loss: Theorem 2 asks for a loss within [0, 1], Theorem 1's example is
-# squared; the model is fitted by squares and its gap measured in both.
 GAP_LOSSES: tuple[GapLoss, ...] = get_args(GapLoss)
 GAPS = Contract(
     "theory_generalisation_gaps",

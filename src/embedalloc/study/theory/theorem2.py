@@ -138,6 +138,8 @@ def measure_gap(
 
 def find_gap(p: Parameters, problem: GapProblem) -> dict[GapLoss, float]:
     """Return the gap of one model, less that of the truth, for both losses."""
+    # NOTE[PAPER] generalisation-loss: Theorem 2 asks for a loss within [0, 1], Theorem 1's example
+    # is squared; the model is fitted by squares and its gap measured in both.
     truth, sample = problem.truth, problem.sample
     shift = [p.effects[k] - truth.effects[k] for k in truth.tables]
     errors = reduce(np.add.outer, shift) + p.intercept - truth.intercept
