@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 
 from embedalloc.streams import stream
-from embedalloc.study import exp1, exp2, exp3
+from embedalloc.study import exp1_contracts, exp2_contracts, exp3_contracts
 from embedalloc.study.claims.exp1 import exp1_findings
 from embedalloc.study.claims.exp2 import exp2_findings
 from embedalloc.study.claims.exp3 import exp3_findings
@@ -20,10 +20,7 @@ from embedalloc.study.heart.patients import PATIENTS
 from embedalloc.study.heart.table1 import PAIRED, TABLE
 from embedalloc.study.heart.table1_audit import AUDIT
 from embedalloc.study.settings.claims import ClaimsCell
-from embedalloc.study.theory.proposition2 import ERRORS
-from embedalloc.study.theory.theorem1 import PATHS, RUNS
-from embedalloc.study.theory.theorem2 import GAPS, SCALING
-from embedalloc.study.theory.theorem3 import BUDGETS
+from embedalloc.study.theory.contracts import BUDGETS, ERRORS, GAPS, PATHS, RUNS, SCALING
 from embedalloc.study.workflow.document import as_markdown
 from embedalloc.study.workflow.files import write_text
 from embedalloc.study.workflow.job import job
@@ -52,18 +49,18 @@ def find(results: Any, cell: ClaimsCell) -> Findings:
             bootstrap=bootstrap("theory"),
         ),
         **exp1_findings(
-            table("exp1_profiles", exp1.PROFILES),
-            table("exp1_fits", exp1.FITS),
+            table("exp1_profiles", exp1_contracts.PROFILES),
+            table("exp1_fits", exp1_contracts.FITS),
             settings=cell.exp1,
             bootstrap=bootstrap("exp1"),
         ),
         **exp2_findings(
-            table("exp2_profiles", exp2.PROFILES),
+            table("exp2_profiles", exp2_contracts.PROFILES),
             settings=cell.exp2,
             bootstrap=bootstrap("exp2"),
         ),
         **exp3_findings(
-            table("exp3_performance", exp3.PERFORMANCE),
+            table("exp3_performance", exp3_contracts.PERFORMANCE),
             settings=cell.exp3,
             cardinalities=cell.cardinalities,
             bootstrap=bootstrap("exp3"),

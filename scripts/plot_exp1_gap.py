@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
-from embedalloc.study.exp1 import PROFILES
+from embedalloc.study.exp1_contracts import PROFILES
 from embedalloc.study.exp1_looks import spectrum_label
 from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.settings.exp1 import Exp1Designs

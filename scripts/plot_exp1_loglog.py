@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from embedalloc.study.exp1 import FITS, PROFILES
+from embedalloc.study.exp1_contracts import FITS, PROFILES
 from embedalloc.study.exp1_looks import spectrum_label
 from embedalloc.study.settings.common import Spectrum
 from embedalloc.study.settings.exp1 import Exp1Designs

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from embedalloc.study.exp2 import PROFILES
+from embedalloc.study.exp2_contracts import PROFILES
 from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_tables

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from embedalloc.study.exp3 import PERFORMANCE
+from embedalloc.study.exp3_contracts import PERFORMANCE
 from embedalloc.study.exp3_looks import (
     ALLOCATION_RULES,
     LEFTOVER_SPENT,

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from embedalloc.study.exp3 import PERFORMANCE
+from embedalloc.study.exp3_contracts import PERFORMANCE
 from embedalloc.study.exp3_looks import draw_rule_comparison
 from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job

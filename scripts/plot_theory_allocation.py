@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from embedalloc.study.exp3_looks import ALLOCATION_RULES
 from embedalloc.study.settings.common import Predictor
-from embedalloc.study.theory.theorem3 import BUDGETS, INSTANCES, OPTIMAL
+from embedalloc.study.theory.contracts import BUDGETS, INSTANCES, OPTIMAL
 from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from embedalloc.study.theory.theorem1 import LOSSES, PATHS, RUNS, ZERO_START
+from embedalloc.study.theory.contracts import LOSSES, PATHS, RUNS, ZERO_START
 from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from embedalloc.study.theory.proposition2 import ERRORS
+from embedalloc.study.theory.contracts import ERRORS
 from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table

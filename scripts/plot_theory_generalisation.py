@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from embedalloc.study.theory.theorem2 import GAPS, SCALING, average_gaps
+from embedalloc.study.theory.contracts import GAPS, SCALING, average_gaps
 from embedalloc.study.workflow import style
 from embedalloc.study.workflow.job import job
 from embedalloc.study.workflow.tables import read_table

@@ -1,6 +1,7 @@
 """Simulate one cell of Experiment 2 and write its tables."""
 
-from embedalloc.study.exp2 import PROFILES, simulate
+from embedalloc.study.exp2 import simulate
+from embedalloc.study.exp2_contracts import PROFILES
 from embedalloc.study.settings.exp2 import Exp2Cell
 from embedalloc.study.workflow.simulation import simulate_cell
 

@@ -2,7 +2,8 @@
 
 from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.theory import AllocationProblems
-from embedalloc.study.theory.theorem3 import BUDGETS, INSTANCES, simulate
+from embedalloc.study.theory.contracts import BUDGETS, INSTANCES
+from embedalloc.study.theory.theorem3 import simulate
 from embedalloc.study.workflow.simulation import simulate_cell
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.theory import Alternating
-from embedalloc.study.theory.theorem1 import PATHS, RUNS, simulate
+from embedalloc.study.theory.contracts import PATHS, RUNS
+from embedalloc.study.theory.theorem1 import simulate
 from embedalloc.study.workflow.simulation import simulate_cell
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.theory import Approximation
-from embedalloc.study.theory.proposition2 import ERRORS, simulate
+from embedalloc.study.theory.contracts import ERRORS
+from embedalloc.study.theory.proposition2 import simulate
 from embedalloc.study.workflow.simulation import simulate_cell
 
 if __name__ == "__main__":

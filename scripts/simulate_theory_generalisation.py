@@ -2,7 +2,8 @@
 
 from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.theory import Generalisation
-from embedalloc.study.theory.theorem2 import GAPS, SCALING, simulate
+from embedalloc.study.theory.contracts import GAPS, SCALING
+from embedalloc.study.theory.theorem2 import simulate
 from embedalloc.study.workflow.simulation import simulate_cell
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from embedalloc.proportional import (
 from embedalloc.spectra import fit_coefficient, singular_values, spectral_tails
 from embedalloc.streams import stream
 from embedalloc.study import exp3
+from embedalloc.study.exp3_contracts import LEFTOVERS
 from embedalloc.study.exp3_sample import Sample, draw_samples
 from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model
 from tests.benchmarks.cells import RefitsCell
@@ -99,7 +100,7 @@ def _chosen(
         found += [
             proportional_dimensions(problem, each, leftover)
             for each in weights
-            for leftover in exp3.LEFTOVERS
+            for leftover in LEFTOVERS
         ]
         yield from (tuple(dimensions.tolist()) for dimensions in found)
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from embedalloc.study import exp1
+from embedalloc.study import exp1_contracts
 from embedalloc.study.archive.__main__ import report
 from embedalloc.study.archive.container import unzip_files, zip_files
 from embedalloc.study.archive.contents import CONFIGURATION, MANIFEST, METADATA, write_manifest
@@ -142,7 +142,7 @@ def test_a_changed_table_is_found_however_it_is_hidden(archive, tmp_path):
     frame = pd.read_parquet(BytesIO(files[TABLE]))
     frame["coefficient"] += 1e-12
     forged = tmp_path / "forged.parquet"
-    write_table(forged, frame, exp1.FITS, settings={}, seed=1)
+    write_table(forged, frame, exp1_contracts.FITS, settings={}, seed=1)
     listed = rewritten(files, tmp_path / "l.zip", **{TABLE: forged.read_bytes()})
     sound, said = check(listed, tmp_path / "l")
     assert not sound

@@ -16,7 +16,6 @@ from embedalloc.allocation import round_and_spend
 from embedalloc.arrays import Floats, Ints
 from embedalloc.problem import BudgetProblem, build_problem
 from embedalloc.proportional import (
-    Leftover,
     dimensions_by_leftover,
     weigh_by_cardinality,
     weigh_by_spectral_mass,
@@ -24,34 +23,15 @@ from embedalloc.proportional import (
 )
 from embedalloc.spectra import FitMethod, fit_coefficient
 from embedalloc.streams import stream
+from embedalloc.study.exp3_contracts import LEFTOVERS
 from embedalloc.study.exp3_sample import Replication, draw_samples, summarise
 from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model, SpectralMass
-from embedalloc.study.workflow.tables import Column, Contract
 
-#: The paper's four rules, proposed first.
-ALLOCATION_RULES = ("proposed", "equal", "cardinality", "spectral_mass")
 #: Replications whose read-outs are solved together; more would only take more memory.
 STACK = 25
-LEFTOVERS: tuple[Leftover, ...] = ("floored", "spent")
 
 #: Dimensions by (allocation rule, leftover).
 Choice = dict[tuple[str, str], tuple[int, ...]]
-
-PERFORMANCE = Contract(
-    "exp3_performance",
-    {
-        "observations": Column("integer", "training sample size n", low=1),
-        "replication": Column("integer", "Monte Carlo replication", low=0),
-        "budget": Column("integer", "total embedding parameters B", low=1),
-        "allocation_rule": Column("text", "who chose the dimensions", values=ALLOCATION_RULES),
-        "leftover": Column("text", "what became of the leftover budget", values=LEFTOVERS),
-        "dimensions": Column("integers", "of the predictors, in their order", low=1),
-        "cost": Column("integer", "parameters spent", low=1),
-        "risk": Column("number", "expected squared error, read-out refitted", low=0),
-        "risk_known": Column("number", "expected squared error, beta known", low=0),
-    },
-    key=("observations", "replication", "budget", "allocation_rule", "leftover"),
-)
 
 
 class Knowledge(NamedTuple):

@@ -8,7 +8,7 @@ import pytest
 from embedalloc.streams import stream
 from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.errors import ConfigError
-from embedalloc.study.theory import proposition2, theorem1, theorem2, theorem3
+from embedalloc.study.theory import contracts, proposition2, theorem1, theorem2, theorem3
 from embedalloc.study.theory.linear import Penalties, gradient, objective
 from tests.places import changed, read_settings
 
@@ -29,7 +29,7 @@ def cell(part, **changes):
 @pytest.fixture(scope="module")
 def errors():
     frame = proposition2.simulate(cell("approximation", replications=5))
-    proposition2.ERRORS.check(frame, "errors")
+    contracts.ERRORS.check(frame, "errors")
     return frame
 
 
@@ -71,8 +71,8 @@ def test_more_replications_keep_the_first_ones(errors):
 @pytest.fixture(scope="module")
 def alternating():
     paths, runs = theorem1.simulate(cell("alternating", starts=2, rounds=60))
-    theorem1.PATHS.check(paths, "paths")
-    theorem1.RUNS.check(runs, "runs")
+    contracts.PATHS.check(paths, "paths")
+    contracts.RUNS.check(runs, "runs")
     return paths, runs
 
 
@@ -96,7 +96,7 @@ def test_the_best_value_is_a_global_minimum_and_the_zero_start_is_not(alternatin
     assert (stuck["residual"] > 1e-3).all()
 
 
-@pytest.mark.parametrize("loss", theorem1.LOSSES)
+@pytest.mark.parametrize("loss", contracts.LOSSES)
 def test_paths_begin_at_the_objective_and_gradient_of_the_start(alternating, loss):
     paths, _ = alternating
     settings, seed = cell("alternating").settings, SEED
@@ -119,14 +119,14 @@ GRID = {"cardinalities": [4, 8], "dimensions": [1, 3], "observations": [200, 800
 @pytest.fixture(scope="module")
 def generalisation():
     gaps, scaling = theorem2.simulate(cell("generalisation", replications=8, **GRID))
-    theorem2.GAPS.check(gaps, "gaps")
-    theorem2.SCALING.check(scaling, "scaling")
+    contracts.GAPS.check(gaps, "gaps")
+    contracts.SCALING.check(scaling, "scaling")
     return gaps, scaling
 
 
 def test_gaps_follow_categories_over_rows_and_not_the_dimension(generalisation):
     gaps, scaling = generalisation
-    means = theorem2.average_gaps(gaps)
+    means = contracts.average_gaps(gaps)
     by = ["loss", "categories", "observations"]
     spread = means.groupby(by)["gap"].agg(lambda gap: np.ptp(gap) / gap.mean())
     assert (spread < 1e-3).all()
@@ -188,8 +188,8 @@ def allocation():
         budgets=[300, 345, 800, 3000],
     )
     solved, instances = theorem3.simulate(chosen)
-    theorem3.BUDGETS.check(solved, "budgets")
-    theorem3.INSTANCES.check(instances, "instances")
+    contracts.BUDGETS.check(solved, "budgets")
+    contracts.INSTANCES.check(instances, "instances")
     return solved, instances
 
 

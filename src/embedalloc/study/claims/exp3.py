@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats
 from embedalloc.study.claims.finding import Bootstrap, Finding, Findings, undecidable
-from embedalloc.study.exp3 import ALLOCATION_RULES, LEFTOVERS
+from embedalloc.study.exp3_contracts import ALLOCATION_RULES, LEFTOVERS
 from embedalloc.study.settings.exp3 import Exp3Sizes
 
 _MASS = ALLOCATION_RULES.index("spectral_mass")

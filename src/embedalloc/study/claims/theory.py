@@ -19,10 +19,7 @@ from embedalloc.study.claims.finding import (
     undecidable,
     without_rounding,
 )
-from embedalloc.study.theory.proposition2 import ERRORS
-from embedalloc.study.theory.theorem1 import PATHS, RUNS
-from embedalloc.study.theory.theorem2 import GAPS, SCALING
-from embedalloc.study.theory.theorem3 import BUDGETS
+from embedalloc.study.theory.contracts import BUDGETS, ERRORS, GAPS, PATHS, RUNS, SCALING
 from embedalloc.study.workflow.tables import Contract
 
 

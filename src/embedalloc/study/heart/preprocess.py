@@ -2,10 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OrdinalEncoder, StandardScaler
+from numpy.typing import ArrayLike, NDArray
 
 from embedalloc.arrays import Floats, Ints
 from embedalloc.study.heart.patients import CATEGORICAL, NUMERIC
@@ -20,26 +17,37 @@ class Preprocessor:
     last of its predictor. The `cardinalities` of the categorical predictors include it.
     """
 
+    # Written out, for scikit-learn takes longer to load than all this takes; tests compare them.
     def __init__(self, training: pd.DataFrame) -> None:
-        impute = SimpleImputer(strategy="most_frequent")
-        encode = OrdinalEncoder(
-            dtype=np.int64, handle_unknown="use_encoded_value", unknown_value=-1
-        )
-        self._encoder = make_pipeline(impute, encode).fit(_values(training, CATEGORICAL))
-        self._levels = np.array([len(levels) for levels in encode.categories_])
-        self.cardinalities = tuple((self._levels + 1).tolist())
-        scale = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
-        self._scaler = scale.fit(_values(training, NUMERIC))
+        columns = _values(training, CATEGORICAL).T
+        counted = [np.unique(known[~np.isnan(known)], return_counts=True) for known in columns]
+        self._levels = [pd.Index(levels) for levels, _ in counted]
+        self._usual = [levels[counts.argmax()] for levels, counts in counted]
+        self.cardinalities = tuple(len(levels) + 1 for levels in self._levels)
+        numbers = _values(training, NUMERIC)
+        self._medians = np.nanmedian(numbers, axis=0)
+        filled = _fill(numbers, self._medians)
+        self._means, spreads = filled.mean(axis=0), filled.std(axis=0)
+        # A predictor that is the same in all rows is only centred.
+        self._spreads = np.where(np.ptp(filled, axis=0) > 0, spreads, 1.0)
 
     def codes(self, frame: pd.DataFrame) -> Ints:
         """Return the codes of the categorical predictors, one column each."""
-        codes = self._encoder.transform(_values(frame, CATEGORICAL))
-        return np.where(codes < 0, self._levels, codes)
+        filled = _fill(_values(frame, CATEGORICAL), self._usual)
+        columns = zip(self._levels, filled.T, strict=True)
+        codes = np.column_stack([levels.get_indexer(column) for levels, column in columns])
+        unseen = np.array(self.cardinalities) - 1
+        return np.where(codes < 0, unseen, codes)
 
     def numbers(self, frame: pd.DataFrame) -> Floats:
         """Return the numeric predictors, imputed and standardised."""
-        numbers: Floats = self._scaler.transform(_values(frame, NUMERIC))
-        return numbers
+        filled = _fill(_values(frame, NUMERIC), self._medians)
+        return (filled - self._means) / self._spreads
+
+
+def _fill(values: Floats, usual: ArrayLike) -> Floats:
+    """Return the values with each missing one replaced by its column's usual value."""
+    return np.where(np.isnan(values), usual, values)
 
 
 def _values(frame: pd.DataFrame, names: tuple[str, ...]) -> Floats:

@@ -31,6 +31,7 @@ class Settings(BaseModel):
         extra="forbid",
         strict=True,
         allow_inf_nan=False,
+        defer_build=True,  # a job uses few of the blocks that it imports
     )
 
     def plain(self) -> dict[str, Any]:

@@ -15,22 +15,7 @@ from embedalloc.streams import stream
 from embedalloc.study.latent import draw_matrix, singular_value_law
 from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.theory import Approximation
-from embedalloc.study.workflow.tables import Column, Contract
-
-BALANCES = ("balanced", "imbalanced")
-ERRORS = Contract(
-    "theory_approximation_errors",
-    {
-        "balance": Column("text", "equal or Dirichlet probabilities", values=BALANCES),
-        "replication": Column("integer", "draw of U and of the probabilities", low=0),
-        "dimension": Column("integer", "rank d of the approximation", low=0),
-        "exact": Column("number", "least error over all tables of rank d", low=0),
-        "truncated": Column("number", "error of the plain rank-d truncation of U", low=0),
-        "weighted_bound": Column("number", "root of max π times the tail of U", low=0),
-        "bound": Column("number", "the paper's bound, the tail of U", low=0),
-    },
-    key=("balance", "replication", "dimension"),
-)
+from embedalloc.study.theory.contracts import BALANCES
 
 
 def simulate(cell: Cell[Approximation]) -> pd.DataFrame:

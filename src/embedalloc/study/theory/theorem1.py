@@ -2,7 +2,6 @@
 
 import itertools
 from collections.abc import Iterable
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -13,44 +12,9 @@ from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.settings.theory import Alternating
 from embedalloc.study.theory.alternating import fit_alternating, initial_parameters
+from embedalloc.study.theory.contracts import LOSSES, PATHS, RUNS, SCHEMES, ZERO_START
 from embedalloc.study.theory.convex import global_optimality_residual
 from embedalloc.study.theory.linear import Loss, Parameters, Penalties, Sample, transform
-from embedalloc.study.workflow.tables import Column, Contract
-
-LOSSES: tuple[Loss, ...] = get_args(Loss)
-SCHEMES = ("plain", "accelerated")
-#: Number of the start with tables of zeros, which is stationary but not a minimum.
-ZERO_START = 0
-
-_RUN = {
-    "loss": Column("text", "loss of the objective", values=LOSSES),
-    "scheme": Column("text", "the paper's scheme or the accelerated one", values=SCHEMES),
-    "start": Column("integer", "number of the start; 0 has tables of zeros", low=0),
-}
-PATHS = Contract(
-    "theory_alternating_paths",
-    _RUN
-    | {
-        "round": Column("integer", "rounds done, 0 at the start", low=0),
-        "objective": Column("number", "objective of Theorem 1"),
-        "excess": Column("number", "objective minus the best value of all runs", low=0),
-        "gradient_norm": Column("number", "norm of the full gradient", low=0),
-    },
-    key=("loss", "scheme", "start", "round"),
-)
-RUNS = Contract(
-    "theory_alternating_runs",
-    _RUN
-    | {
-        "rounds": Column("integer", "rounds until the end", low=0),
-        "converged": Column("flag", "whether the gradient norm is within the tolerance"),
-        "excess": Column("number", "last objective minus the best value of all runs", low=0),
-        "gradient_norm": Column("number", "last norm of the full gradient", low=0),
-        "residual": Column("number", "distance from a global minimum's conditions", low=0),
-        "rotation_change": Column("number", "largest change of a score by random rotations", low=0),
-    },
-    key=("loss", "scheme", "start"),
-)
 
 
 def simulate(cell: Cell[Alternating]) -> tuple[pd.DataFrame, pd.DataFrame]:

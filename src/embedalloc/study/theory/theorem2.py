@@ -10,7 +10,7 @@ to the power one, and not at all with d.
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,43 +22,8 @@ from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.settings.theory import Generalisation
 from embedalloc.study.theory.alternating import fit_alternating, initial_parameters
+from embedalloc.study.theory.contracts import GAP_LOSSES, GapLoss, average_gaps
 from embedalloc.study.theory.linear import Parameters, Penalties, Sample
-from embedalloc.study.workflow.tables import Column, Contract
-
-#: ``squared`` is what is fitted; ``bounded``, 1 − exp(−(y − f)²/2), is what Theorem 2 asks for.
-GapLoss = Literal["squared", "bounded"]
-# NOTE[PAPER] generalisation-loss: Theorem 2 asks for a loss within [0, 1], Theorem 1's example is
-# squared; the model is fitted by squares and its gap measured in both.
-LOSSES: tuple[GapLoss, ...] = get_args(GapLoss)
-GAPS = Contract(
-    "theory_generalisation_gaps",
-    {
-        "cardinality": Column("integer", "categories N of each predictor", low=1),
-        "observations": Column("integer", "training sample size n", low=1),
-        "dimension": Column("integer", "columns d of each table", low=1),
-        "replication": Column("integer", "Monte Carlo replication", low=0),
-        "loss": Column("text", "loss whose risk is meant", values=LOSSES),
-        "categories": Column("integer", "sum of the cardinalities", low=1),
-        "parameters": Column("integer", "sum of N d, what the bound charges for", low=1),
-        "gap": Column("number", "test risk minus training risk, less that of the truth"),
-        "expected": Column("number", "first-order law: free effects over n", low=0),
-    },
-    key=("cardinality", "observations", "dimension", "replication", "loss"),
-)
-SCALING = Contract(
-    "theory_generalisation_scaling",
-    {
-        "loss": Column("text", "loss whose risk is meant", values=LOSSES),
-        "constant": Column("number", "least-squares C of the bound's form"),
-        "envelope": Column("number", "smallest C above every mean gap", low=0),
-        "looseness": Column("number", "envelope over gap where it is worst", low=1),
-        "relative_error": Column("number", "residual of the fitted form over the gaps", low=0),
-        "categories_exponent": Column("number", "measured exponent of the categories"),
-        "dimension_exponent": Column("number", "measured exponent of the dimension"),
-        "size_exponent": Column("number", "measured exponent of n"),
-    },
-    key=("loss",),
-)
 
 
 def simulate(cell: Cell[Generalisation]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -173,6 +138,8 @@ def measure_gap(
 
 def find_gap(p: Parameters, problem: GapProblem) -> dict[GapLoss, float]:
     """Return the gap of one model, less that of the truth, for both losses."""
+    # NOTE[PAPER] generalisation-loss: Theorem 2 asks for a loss within [0, 1], Theorem 1's example
+    # is squared; the model is fitted by squares and its gap measured in both.
     truth, sample = problem.truth, problem.sample
     shift = [p.effects[k] - truth.effects[k] for k in truth.tables]
     errors = reduce(np.add.outer, shift) + p.intercept - truth.intercept
@@ -200,17 +167,11 @@ def expected_gap(
     return factor * free / np.asarray(n, dtype=np.float64)
 
 
-def average_gaps(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean gap of every point of the grid."""
-    by = ["loss", "categories", "parameters", "dimension", "observations", "expected"]
-    return frame.groupby(by)["gap"].mean().reset_index()
-
-
 def fit_scaling(frame: pd.DataFrame) -> pd.DataFrame:
     """Return, by loss, the fit of the bound's form and the free exponents."""
     means = average_gaps(frame)
     fits = []
-    for loss in LOSSES:
+    for loss in GAP_LOSSES:
         mine = means[means["loss"] == loss]
         columns = (mine[name] for name in ("gap", "categories", "dimension", "observations"))
         fits.append({"loss": loss} | fit_gap_scaling(*columns))

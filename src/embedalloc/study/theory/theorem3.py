@@ -14,42 +14,7 @@ from embedalloc.streams import stream
 from embedalloc.study.latent import singular_value_law
 from embedalloc.study.settings.common import Cell
 from embedalloc.study.settings.theory import AllocationProblems, Instances
-from embedalloc.study.workflow.tables import Column, Contract
-
-SOLUTIONS = ("closed_form", "projection", "optimum")
-#: An objective this close to the optimum, relatively, counts as optimal.
-OPTIMAL = 1e-12
-
-BUDGETS = Contract(
-    "theory_allocation_budgets",
-    {
-        "budget": Column("integer", "total embedding parameters B", low=1),
-        "solution": Column("text", "who chose the dimensions", values=SOLUTIONS),
-        "predictor": Column("integer", "number of the predictor, from 1", low=1),
-        "coefficient": Column("number", "a of the population tails", low=0),
-        "dimension": Column("number", "dimension; whole except in the closed form", low=0),
-        "objective": Column("number", "sum of a/d over all predictors", low=0),
-        "gap": Column("number", "objective over the optimum, minus 1"),
-        "bound_gap": Column("number", "the same for real dimensions within the bounds", high=1e-9),
-        "proven": Column("flag", "whether the search for the optimum was complete"),
-    },
-    key=("budget", "solution", "predictor"),
-)
-INSTANCES = Contract(
-    "theory_allocation_instances",
-    {
-        "predictors": Column("integer", "number of predictors m", low=1),
-        "instance": Column("integer", "draw of cardinalities and coefficients", low=0),
-        "budget_ratio": Column("number", "budget over the sum of the cardinalities", low=1),
-        "budget": Column("integer", "total embedding parameters B", low=1),
-        "projection": Column("number", "sum of a/d of Algorithm 1's integer step", low=0),
-        "optimum": Column("number", "least sum of a/d", low=0),
-        "gap": Column("number", "projection over optimum, minus 1", low=-1e-9),
-        "optimal": Column("flag", "whether the integer step is optimal"),
-        "proven": Column("flag", "whether the search for the optimum was complete"),
-    },
-    key=("predictors", "instance", "budget_ratio"),
-)
+from embedalloc.study.theory.contracts import OPTIMAL, SOLUTIONS
 
 
 def simulate(cell: Cell[AllocationProblems]) -> tuple[pd.DataFrame, pd.DataFrame]:
