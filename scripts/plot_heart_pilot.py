@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.figure import Figure
 
 from embedalloc.study.heart.looks import PREDICTORS
@@ -19,7 +20,9 @@ def draw(coefficients: pd.DataFrame) -> Figure:
     for axis, name in zip(axes.flat, CATEGORICAL, strict=True):
         rows = coefficients[coefficients["predictor"] == name]
         axis.plot([0, top], [0, top], color=SLATE, linewidth=0.9, linestyle="--")
-        axis.scatter(rows["before"], rows["after"], s=7, color=BLUE, alpha=0.45, linewidth=0)
+        sns.scatterplot(
+            rows, x="before", y="after", s=7, color=BLUE, alpha=0.45, linewidth=0, ax=axis
+        )
         correlation = np.corrcoef(rows["before"], rows["after"])[0, 1]
         axis.set_title(f"{PREDICTORS[name]}: $r$ = {correlation:.2f}")
         axis.set(xlim=(0, top), ylim=(0, top), xlabel="", ylabel="")

@@ -358,7 +358,7 @@ def test_the_page_costs_little_to_import():
     """Its job starts in a second because it loads no statistics, figures or networks."""
     script = (
         f"import runpy, sys; runpy.run_path({str(ROOT / 'scripts/write_report.py')!r});"
-        "print(sorted({'scipy', 'matplotlib', 'torch', 'numba'} & set(sys.modules)))"
+        "print(sorted({'scipy', 'matplotlib', 'seaborn', 'torch', 'numba'} & set(sys.modules)))"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True

@@ -32,7 +32,7 @@ def test_direct_and_indirect_imports_are_found():
 #: package is loaded once, before the forks.
 PROBE = """
 import os, runpy, sys
-import matplotlib.figure, numba, numpy, pandas, pyarrow.parquet, scipy.stats, torch
+import matplotlib.figure, numba, numpy, pandas, pyarrow.parquet, scipy.stats, seaborn, torch
 import jinja2, pydantic, snakemake.utils, sklearn.ensemble, sklearn.linear_model, yaml
 import sklearn.neural_network, sklearn.preprocessing
 for script in sys.argv[1:]:
