@@ -23,7 +23,6 @@ from embedalloc.proportional import (
 )
 from embedalloc.spectra import FitMethod, fit_coefficient
 from embedalloc.streams import stream
-from embedalloc.study.exp3_contracts import LEFTOVERS
 from embedalloc.study.exp3_sample import Replication, draw_samples, summarise
 from embedalloc.study.settings.exp3 import Exp3Cell, Exp3Model, SpectralMass
 
