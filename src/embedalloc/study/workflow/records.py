@@ -44,10 +44,6 @@ class Records(FilePersistence):  # type: ignore[misc]
         dag = options["dag"]
         dag.max_checksum_file_size = sys.maxsize
         dag.workflow.dag_settings.rerun_triggers = frozenset({RerunTrigger.PARAMS})
-        # On one machine cores limit the jobs. Snakemake's limit per second would wake it every
-        # second once more for each job that has ended, and keep it from ending at once.
-        if dag.workflow.local_exec and dag.workflow.scheduling_settings:
-            dag.workflow.scheduling_settings.max_jobs_per_timespan = None
 
     def has_metadata(self, job: Any) -> bool:
         """Return that everything is known: the other methods do not ask Snakemake's records."""
