@@ -10,13 +10,15 @@ depend on the machine's load, and the caller's thread count is put back.
 
 import math
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from embedalloc.arrays import Floats
 from embedalloc.data.gradients import Adam, Reals, TableNetwork, draw_kept
@@ -134,9 +136,15 @@ def batch_size(rows: int) -> int:
     return min(max(2 ** int(math.log2(max(rows / 40, 1))), smallest), largest)
 
 
-def one_thread() -> threadpool_limits:
+def one_thread() -> AbstractContextManager[object]:
     """Let numpy's linear algebra run on one thread, inside `with`; then as before."""
-    return threadpool_limits(1, user_api="blas")
+    return _find_libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _find_libraries() -> ThreadpoolController:
+    """Find the libraries once: it takes longer than a fit to few rows."""
+    return ThreadpoolController()
 
 
 def train_tabular(

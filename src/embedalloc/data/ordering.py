@@ -52,7 +52,7 @@ def order_canonically(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Code
         new = number_of[codes]
         numbered.append(new)
         rows = _mix(rows ^ _salt(new.astype(np.uint64), position))
-    return numbered, np.argsort(rows, kind="stable")
+    return numbered, sort_places(rows)
 
 
 def identify_rows(fields: Sequence[Codes], basis: Hashes, order: Rows) -> Hashes:
@@ -82,6 +82,18 @@ def scramble(keys: Hashes, seed: int, *parts: str | int) -> Hashes:
     """Return numbers that look random and have this name, one for each key."""
     salt = stream(seed, *parts).integers(2**64, dtype=np.uint64)
     return _mix(keys ^ salt)
+
+
+def sort_places(keys: Hashes) -> Rows:
+    """Return the places of numbers in ascending order, equal ones as they stand.
+
+    Numbers of 16 bits are what numpy sorts in linear time, so four times these.
+    """
+    parts = keys.astype("<u8", copy=False).view("<u2").reshape(-1, 4)
+    order = np.argsort(parts[:, 0], kind="stable")
+    for part in parts.T[1:]:
+        order = order[np.argsort(part[order], kind="stable")]
+    return order
 
 
 def _spread(fields: Sequence[Codes], rows: Hashes) -> Hashes:

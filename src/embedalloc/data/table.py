@@ -23,6 +23,7 @@ from embedalloc.data.ordering import (
     identify_rows,
     order_canonically,
     scramble,
+    sort_places,
 )
 from embedalloc.data.scaling import NumberScale, measure_scale, measure_spread, standardise
 
@@ -163,7 +164,7 @@ class FieldData:
 
     def shuffle(self, seed: int, *parts: str | int) -> Rows:
         """Return an order of the rows that looks random and has this name."""
-        return np.argsort(self.scramble(seed, *parts), kind="stable")
+        return sort_places(self.scramble(seed, *parts))
 
     def scramble(self, seed: int, *parts: str | int) -> Hashes:
         """Return a number per row that looks random and has this name."""
