@@ -315,18 +315,20 @@ def learn_encoding(
         code_of[raw] = codes
         cardinality = int(codes.max(initial=0)) + 1
         fields[name] = FieldLevels(levels, code_of[:-1], int(code_of[-1]), cardinality)
+    keys = identify_rows(numbered, basis, order)
+    del found, pooled, raw, codes, basis  # large tables are all that takes memory here
     scales = {name: measure_scale(values) for name, values in numbers.items()}
     # What the encoder would make of the same rows, without looking their values up again.
     data = FieldData(
         {name: levels.cardinality for name, levels in fields.items()},
-        dict(zip(fields, numbered, strict=True)),
-        _scale_columns(numbers.values(), scales, len(frame)),
-        task.encode(target),
+        {name: numbered.pop(0)[order] for name in fields},
+        _scale_columns(numbers.values(), scales, len(frame))[order],
+        task.encode(target)[order],
         task,
-        *(about or RowNotes()),
-        keys=identify_rows(pooled, basis, order),
+        *(about or RowNotes()).take(order),
+        keys=keys[order],
     )
-    return TableEncoder(fields, scales, task), data.take(order)
+    return TableEncoder(fields, scales, task), data
 
 
 def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
