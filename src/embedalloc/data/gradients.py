@@ -25,8 +25,10 @@ Reals = NDArray[np.floating[Any]]
 
 #: Adam's decay of the mean and of the mean square, and what it adds to the root of the latter.
 DECAY_MEAN, DECAY_SQUARE, EPSILON = 0.9, 0.999, 1e-8
-#: A field is folded from this dimension on, if twice its levels are no more than a batch's rows.
+#: A field is folded from this dimension on, ...
 SMALLEST_FOLDED = 5
+#: ... if its levels and so many, for what folding costs anyway, are not above half a batch's rows.
+LEVELS_BESIDE = 128
 #: Adam moves so many values at a time, because its ten passes over them should stay in the cache.
 PIECE = 16_384
 
@@ -60,7 +62,7 @@ class TableNetwork:
         self._table_slopes, self._layer_slopes = slopes[: len(tables)], slopes[len(tables) :]
         self._flat_slopes = self._slopes[: ends[len(tables)]]
         levels, widths = np.array([table.shape for table in tables], np.int64).reshape(-1, 2).T
-        folded = (widths >= SMALLEST_FOLDED) & (2 * levels <= batch)
+        folded = (widths >= SMALLEST_FOLDED) & (levels + LEVELS_BESIDE <= batch // 2)
         self._folded = np.flatnonzero(folded)
         # A level's place: its line among the folded tables, or where its embedding begins.
         self._steps = np.where(folded, 1, widths)
