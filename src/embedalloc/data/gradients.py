@@ -75,15 +75,17 @@ class TableNetwork:
         fields = np.repeat(np.arange(len(tables)), widths)
         components = np.arange(len(fields)) - np.repeat(last - widths, widths)
         looked_up = np.flatnonzero(~folded[fields])
-        self._fields, self._components = fields[looked_up], components[looked_up, None]
+        small = self.values.size <= np.iinfo(np.int32).max
+        self._place_kind: np.dtype[np.signedinteger[Any]] = np.dtype("i4" if small else "i8")
+        self._fields = fields[looked_up]
+        self._components = components[looked_up, None].astype(self._place_kind)
         self._inputs = np.append(looked_up, np.arange(len(fields), len(self.layers[0])))
         self._room: dict[int, _Room] = {}
 
     def place_levels(self, codes: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.integer[Any]]:
         """Return where the network finds the levels of rows: a line per field."""
         rows = len(codes[0]) if codes else 0
-        small = self.values.size <= np.iinfo(np.int32).max
-        places = np.empty((len(codes), rows), dtype=np.int32 if small else np.int64)
+        places = np.empty((len(codes), rows), dtype=self._place_kind)
         for line, each, begin, step in zip(places, codes, self._begins, self._steps, strict=True):
             np.multiply(each, step, out=line)
             line += begin
@@ -119,7 +121,7 @@ class TableNetwork:
         room = self._prepare(len(target))
         inputs, units, embedded = room.inputs, room.units, len(self._fields)
         positions = places[self._fields]
-        positions += self._components.astype(positions.dtype)
+        positions += self._components
         # The places are right; in this mode numpy writes to the given array at once.
         np.take(self.values, positions, out=inputs[:embedded], mode="clip")
         inputs[embedded:-1] = numbers.T
