@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from embedalloc.data.ordering import identify_rows, order_canonically
+from embedalloc.data.ordering import identify_rows, order_canonically, sort_places
 from embedalloc.data.table import DataError, RowNotes, find_task, learn_encoding
 from embedalloc.data.validation import split_rows
 
@@ -56,6 +56,14 @@ def test_arrays_do_not_depend_on_row_order_column_order_or_level_names(seed, row
         moved[name] = renamed(moved[name], rng)
     _, found = encode(moved, target[order], ["c", "a", "b"])
     same(found, expected)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5000])
+def test_places_are_those_of_numpys_stable_sort(rows):
+    rng = np.random.default_rng(rows)
+    keys = rng.integers(2**64 - 1, size=rows, dtype=np.uint64)
+    keys = np.where(rng.random(rows) < 0.5, keys, keys >> np.uint64(52))  # many equal ones
+    np.testing.assert_array_equal(sort_places(keys), np.argsort(keys, kind="stable"))
 
 
 def test_every_row_its_own_level_is_still_invariant():

@@ -37,8 +37,13 @@ class PlainNetwork(nn.Module):
                 layer.weight.copy_(torch.tensor(weights.T))
                 layer.bias.copy_(torch.tensor(bias))
 
-    def losses(self, data: FieldData, kept: Sequence[NDArray[Any]] | None = None) -> Tensor:
-        """Return the loss of every row; with dropout, units are multiplied by what is kept."""
+    def losses(
+        self,
+        data: FieldData,
+        kept: Sequence[NDArray[Any]] | None = None,
+        dropout: float = DROPOUT,
+    ) -> Tensor:
+        """Return the loss of every row; with dropout, of the units that are kept."""
         precision = self.linear[0].weight.dtype
         parts = [
             table(torch.tensor(data.codes[name]))
@@ -48,7 +53,7 @@ class PlainNetwork(nn.Module):
         for depth, layer in enumerate(self.linear[1:]):
             units = torch.relu(reached)
             if kept is not None:
-                units = units * torch.tensor(kept[depth].T)
+                units = units * torch.tensor(kept[depth]) / (1 - dropout)
             reached = layer(units)
         target = torch.tensor(data.target)
         return plain_losses(

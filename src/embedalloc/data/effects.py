@@ -143,7 +143,7 @@ def fit_effects(
         name: np.bincount(data.codes[name], weights, data.cardinalities[name]).astype(np.float64)
         for name in names
     }
-    weighted_basis = basis * weights[:, None]
+    weighted_basis = basis if data.weights is None else basis * weights[:, None]
     gram = basis.T @ weighted_basis + RIDGE * np.eye(basis.shape[1])
     intercept: Floats = weights @ goals / weights.sum()
     slopes: Floats = np.zeros((basis.shape[1], goals.shape[1]))
@@ -276,15 +276,16 @@ def cross_fit_effects(
     if rows is not None:
         asked[rows] = True
     fold_of = _draw_folds(data, seed, in_order=rows is not None and data.times is not None)
-    found = {name: np.zeros((len(data), fitted.intercept.size)) for name in names}
+    found = {name: np.zeros((int(asked.sum()), fitted.intercept.size)) for name in names}
     for fold in range(FOLDS):
         left_out = asked & (fold_of == fold)
         if not left_out.any():
             continue
         model = fit_effects(data.take(np.flatnonzero(~left_out)), shrinkage=shrinkage)
         for name in names:
-            found[name][left_out] = model.fields[name].values[data.codes[name][left_out]]
-    return {name: fitted.fields[name].scale(values[asked]) for name, values in found.items()}
+            read = model.fields[name].values[data.codes[name][left_out]]
+            found[name][left_out[asked]] = read
+    return {name: fitted.fields[name].scale(values) for name, values in found.items()}
 
 
 def _draw_folds(data: FieldData, seed: int, *, in_order: bool) -> Ints:

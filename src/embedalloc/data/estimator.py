@@ -30,6 +30,7 @@ from embedalloc.data.estimator_input import (
     find_input_roles,
     refuse_equal_names,
 )
+from embedalloc.data.network import one_thread
 from embedalloc.data.planned import read_effects
 from embedalloc.data.report import write_report
 from embedalloc.data.rules import data_rule
@@ -282,7 +283,8 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._seed = seed
         self.encoder_ = encoder
         self.plan_ = decision.plan
-        self.effects_ = fit_effects(everything) if self.plan_.effects else None
+        with one_thread():
+            self.effects_ = fit_effects(everything) if self.plan_.effects else None
         self.allocation_ = decision.allocation
         self.outcome_ = decision
         self.budget_ = self.allocation_.budget
@@ -342,11 +344,12 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.fit(X, y, sample_weight, groups, times)
         frame, target, _, about = self._read(X, y, sample_weight, groups, times)
         data = self.encoder_.encode(frame, target, about)
-        effects = (
-            {}
-            if self.effects_ is None
-            else cross_fit_effects(data, self.effects_, self.plan_.effects, seed=self._seed)
-        )
+        with one_thread():
+            effects = (
+                {}
+                if self.effects_ is None
+                else cross_fit_effects(data, self.effects_, self.plan_.effects, seed=self._seed)
+            )
         return self._inputs(data, effects, frame.index)
 
     def transform(self, X: Any) -> Any:

@@ -1,20 +1,23 @@
 """Gradients of the network for tables, written out, and Adam; all parameters lie in one vector.
 
-Arrays that belong to a batch have a line per input or unit and a column per row of the data. So
-a line of ones below the units, which the next layer's bias is read by, leaves the units in one
-piece of memory, and a layer's weights and bias are one matrix.
+What a batch's rows read has a line per input, for numpy gathers and scatters lines fastest; the
+units have a line per row, for so BLAS multiplies them fastest.
+
+A field whose table is wide and short is folded: its table times its block of the first layer, once
+per batch, is what its levels add to the first layer, and a sparse matrix of ones picks the rows'
+lines of it. Other fields' embeddings are looked up and multiplied row by row.
 """
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array
 from scipy.special import expit
 
-from embedalloc.arrays import Ints
 from embedalloc.data.table import TaskKind
 
 #: Values and slopes; float32 in a training.
@@ -22,6 +25,10 @@ Reals = NDArray[np.floating[Any]]
 
 #: Adam's decay of the mean and of the mean square, and what it adds to the root of the latter.
 DECAY_MEAN, DECAY_SQUARE, EPSILON = 0.9, 0.999, 1e-8
+#: A field is folded from this dimension on, ...
+SMALLEST_FOLDED = 5
+#: ... if its levels and so many, for what folding costs anyway, are not above half a batch's rows.
+LEVELS_BESIDE = 128
 #: Adam moves so many values at a time, because its ten passes over them should stay in the cache.
 PIECE = 16_384
 
@@ -40,7 +47,8 @@ class TableNetwork:
         reads the embeddings, field by field, and then the numbers.
     """
 
-    def __init__(self, tables: Sequence[Reals], layers: Sequence[Reals]) -> None:
+    def __init__(self, tables: Sequence[Reals], layers: Sequence[Reals], batch: int = 0) -> None:
+        """Copy the values; `batch` is the usual number of rows, which decides what is folded."""
         start = [*tables, *layers]
         self.values: Reals = np.concatenate([part.ravel() for part in start])
         self._slopes = np.zeros_like(self.values)
@@ -51,31 +59,47 @@ class TableNetwork:
             for flat in (self.values, self._slopes)
         )
         self.tables, self.layers = parts[: len(tables)], parts[len(tables) :]
-        self._layer_slopes = slopes[len(tables) :]
-        self._table_slopes = self._slopes[: ends[len(tables)]]
-        self._begins, self._widths = ends[: len(tables)], [table.shape[1] for table in tables]
-        # Of every embedding's component: its field, and its place in the level's line.
-        self._fields = np.repeat(np.arange(len(tables)), self._widths)
-        self._components = np.concatenate([np.arange(0), *map(np.arange, self._widths)])[:, None]
-        self._room: dict[int, list[Reals]] = {}
+        self._table_slopes, self._layer_slopes = slopes[: len(tables)], slopes[len(tables) :]
+        self._flat_slopes = self._slopes[: ends[len(tables)]]
+        levels, widths = np.array([table.shape for table in tables], np.int64).reshape(-1, 2).T
+        folded = (widths >= SMALLEST_FOLDED) & (levels + LEVELS_BESIDE <= batch // 2)
+        self._folded = np.flatnonzero(folded)
+        # A level's place: its line among the folded tables, or where its embedding begins.
+        self._steps = np.where(folded, 1, widths)
+        lines = np.cumsum(levels * folded)
+        self._begins = np.where(folded, lines - levels, ends[: len(tables)])
+        self._lines = [slice(lines[j] - levels[j], lines[j]) for j in self._folded]
+        last = np.cumsum(widths)
+        self._blocks = [slice(last[j] - widths[j], last[j]) for j in self._folded]
+        # Of every embedding's component that is looked up: its field, and its place in the line.
+        fields = np.repeat(np.arange(len(tables)), widths)
+        components = np.arange(len(fields)) - np.repeat(last - widths, widths)
+        looked_up = np.flatnonzero(~folded[fields])
+        small = self.values.size <= np.iinfo(np.int32).max
+        self._place_kind: np.dtype[np.signedinteger[Any]] = np.dtype("i4" if small else "i8")
+        self._fields = fields[looked_up]
+        self._components = components[looked_up, None].astype(self._place_kind)
+        self._inputs = np.append(looked_up, np.arange(len(fields), len(self.layers[0])))
+        self._room: dict[int, _Room] = {}
 
-    def place_levels(self, codes: Sequence[NDArray[np.integer[Any]]]) -> Ints:
-        """Return where the levels' embeddings begin in `values`: a line per field."""
+    def place_levels(self, codes: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.integer[Any]]:
+        """Return where the network finds the levels of rows: a line per field."""
         rows = len(codes[0]) if codes else 0
-        places = np.empty((len(codes), rows), dtype=np.int64)
-        for line, each, begin, width in zip(places, codes, self._begins, self._widths, strict=True):
-            np.multiply(each, width, out=line)
+        places = np.empty((len(codes), rows), dtype=self._place_kind)
+        for line, each, begin, step in zip(places, codes, self._begins, self._steps, strict=True):
+            np.multiply(each, step, out=line)
             line += begin
         return places
 
     def gradient(
         self,
-        places: Ints,
+        places: NDArray[np.integer[Any]],
         numbers: Reals,
         target: NDArray[Any],
         kind: TaskKind,
         weights: Reals | None = None,
-        kept: Sequence[Reals] | None = None,
+        kept: Sequence[NDArray[np.bool_]] | None = None,
+        dropout: float = 0.0,
     ) -> Reals:
         """Return the gradient of the rows' mean loss, in a vector that the next call overwrites.
 
@@ -84,81 +108,121 @@ class TableNetwork:
         places
             Columns of what `place_levels` returns.
         numbers
-            A line per numeric input.
+            A column per numeric input.
         target, kind
             What is predicted, and what it is.
         weights
             What each row's loss is multiplied by; None for 1.
         kept
-            What hidden units are multiplied by, a matrix per hidden layer: see `draw_kept`. None
-            for 1.
+            Hidden units that stay, a matrix per hidden layer: see `draw_kept`. None for all.
+        dropout
+            The share that does not; the others are multiplied by what makes up for it.
         """
-        units = self._prepare(len(target))
-        inputs, embedded = units[0], len(self._fields)
+        room = self._prepare(len(target))
+        inputs, units, embedded = room.inputs, room.units, len(self._fields)
         positions = places[self._fields]
         positions += self._components
         # The places are right; in this mode numpy writes to the given array at once.
         np.take(self.values, positions, out=inputs[:embedded], mode="clip")
-        inputs[embedded:-1] = numbers
-        for depth, layer in enumerate(self.layers, start=1):
-            reached = units[depth][: layer.shape[1]]
-            np.matmul(layer.T, units[depth - 1], out=reached)
-            if depth < len(self.layers):
-                np.maximum(reached, 0, out=reached)
-                if kept is not None:
-                    reached *= kept[depth - 1]
+        inputs[embedded:-1] = numbers.T
+        first = self.layers[0][self._inputs]
+        np.matmul(inputs.T, first, out=units[0])
+        if self._lines:
+            lines = places[self._folded].T.ravel().astype(np.int32, copy=False)
+            room.picks.indices = room.sums.indices = lines
+            units[0] += room.picks @ self._fold()
+        active: list[NDArray[np.bool_]] = []
+        # What makes up for dropped units is in the weights that read them, which are fewer.
+        read = [layer[:-1] / (1 - dropout) for layer in self.layers[1:]]
+        for depth, (layer, scaled) in enumerate(zip(self.layers[1:], read, strict=True)):
+            active.append(units[depth] > 0)
+            if kept is not None:
+                active[depth] &= kept[depth]
+            units[depth] *= active[depth]
+            np.matmul(units[depth], scaled, out=units[depth + 1])
+            units[depth + 1] += layer[-1]
         slope = units[-1]
         _turn_into_slopes(slope, target, kind)
         if weights is not None:
-            slope *= weights
-        for depth in reversed(range(1, len(self.layers))):
-            below, layer = units[depth], self.layers[depth]
-            np.matmul(below, slope.T, out=self._layer_slopes[depth])
+            slope *= weights[:, None]
+        for depth in reversed(range(len(read))):
+            found = self._layer_slopes[depth + 1]
+            np.matmul(units[depth].T, slope, out=found[:-1])
+            found[:-1] /= 1 - dropout
+            np.matmul(inputs[-1], slope, out=found[-1])  # of ones
             # With one output this is a product of numbers, for which BLAS takes five times as long.
-            slope = layer[:-1] * slope if len(slope) == 1 else layer[:-1] @ slope
-            slope *= below[:-1] > 0
-            if kept is not None:
-                slope *= kept[depth - 1]
-        np.matmul(inputs, slope.T, out=self._layer_slopes[0])
-        self._table_slopes.fill(0)
-        np.add.at(
-            self._table_slopes, positions.ravel(), (self.layers[0][:embedded] @ slope).ravel()
-        )
+            slope = slope * read[depth].T if slope.shape[1] == 1 else slope @ read[depth].T
+            slope *= active[depth]
+        self._layer_slopes[0][self._inputs] = inputs @ slope
+        self._flat_slopes.fill(0)
+        looked_up = slope @ np.ascontiguousarray(first[:embedded].T)
+        np.add.at(self._flat_slopes, positions.ravel(), looked_up.T.ravel())
+        if self._lines:
+            self._unfold(room.sums @ slope)
         return self._slopes
 
-    def _prepare(self, rows: int) -> list[Reals]:
-        """Return room for the inputs, the hidden units and the outputs of so many rows."""
+    def _fold(self) -> Reals:
+        """Return what the levels of folded fields add to the first layer, a line each."""
+        return np.concatenate(
+            [
+                self.tables[j] @ self.layers[0][block]
+                for j, block in zip(self._folded, self._blocks, strict=True)
+            ]
+        )
+
+    def _unfold(self, sums: Reals) -> None:
+        """Set the slopes of folded fields from the first layer's, summed by level."""
+        for j, block, lines in zip(self._folded, self._blocks, self._lines, strict=True):
+            np.matmul(self.tables[j].T, sums[lines], out=self._layer_slopes[0][block])
+            np.matmul(sums[lines], self.layers[0][block].T, out=self._table_slopes[j])
+
+    def _prepare(self, rows: int) -> "_Room":
+        """Return room for a batch of so many rows."""
         if rows not in self._room:
-            units = [np.ones((len(layer), rows), self.values.dtype) for layer in self.layers]
-            outputs = np.empty((self.layers[-1].shape[1], rows), self.values.dtype)
-            self._room[rows] = [*units, outputs]
+            kind, picked = self.values.dtype, len(self._folded)
+            levels = self._lines[-1].stop if self._lines else 0
+            ones, picks = np.ones(rows * picked, kind), np.zeros(rows * picked, np.int32)
+            ends = np.arange(rows + 1, dtype=np.int32) * picked
+            self._room[rows] = _Room(
+                np.ones((len(self._inputs), rows), kind),
+                [np.empty((rows, layer.shape[1]), kind) for layer in self.layers],
+                csr_array((ones, picks, ends), shape=(rows, levels)),
+                csc_array((ones, picks, ends), shape=(levels, rows)),
+            )
         return self._room[rows]
+
+
+class _Room(NamedTuple):
+    """What a batch needs: inputs, units of every layer, folded levels by row and rows by level."""
+
+    inputs: Reals
+    units: list[Reals]
+    picks: csr_array
+    sums: csc_array
 
 
 def draw_kept(
     widths: Sequence[int], rows: int, dropout: float, numbers: np.random.Generator
-) -> list[Reals]:
-    """Return the factors of hidden units in a training with dropout: 0, or what makes up for it."""
-    factor = np.float32(1 / (1 - dropout))
-    kept = [numbers.random((width, rows), dtype=np.float32) for width in widths]
-    for each in kept:
-        np.greater_equal(each, dropout, out=each)
-        each *= factor
-    return kept
+) -> list[NDArray[np.bool_]]:
+    """Return which hidden units stay in a training with dropout, a line per row of the data."""
+    return [
+        np.ascontiguousarray((numbers.random((width, rows), dtype=np.float32) >= dropout).T)
+        for width in widths
+    ]
 
 
 def _turn_into_slopes(outputs: Reals, target: NDArray[Any], kind: TaskKind) -> None:
     """Put the slope of the rows' mean loss, output by output, in the place of the outputs."""
     if kind == "multiclass":
-        outputs -= outputs.max(axis=0)
+        outputs -= outputs.max(axis=1, keepdims=True)
         np.exp(outputs, out=outputs)
-        outputs /= outputs.sum(axis=0)
-        outputs[target, np.arange(len(target))] -= 1
+        outputs /= outputs.sum(axis=1, keepdims=True)
+        outputs[np.arange(len(target)), target] -= 1
     elif kind == "binary":
         expit(outputs, out=outputs)
-        outputs -= target
+        outputs -= target[:, None]
     else:
-        outputs -= target
+        outputs -= target[:, None]
         outputs *= 2
     outputs /= len(target)
 

@@ -10,13 +10,15 @@ depend on the machine's load, and the caller's thread count is put back.
 
 import math
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from embedalloc.arrays import Floats
 from embedalloc.data.gradients import Adam, Reals, TableNetwork, draw_kept
@@ -34,8 +36,8 @@ BATCH_SIZES = (64, 4096)
 LEARNING_RATE = 2e-3
 #: Training ends when the validation loss has not improved for so many epochs.
 PATIENCE = 4
-#: Rows that are passed through the network at once where nothing is learnt.
-CHUNK = 65_536
+#: Rows that are passed through the network at once where nothing is learnt: they fit the cache.
+CHUNK = 2048
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,15 @@ def batch_size(rows: int) -> int:
     return min(max(2 ** int(math.log2(max(rows / 40, 1))), smallest), largest)
 
 
-def one_thread() -> threadpool_limits:
+def one_thread() -> AbstractContextManager[object]:
     """Let numpy's linear algebra run on one thread, inside `with`; then as before."""
-    return threadpool_limits(1, user_api="blas")
+    return _find_libraries().limit(limits=1, user_api="blas")
+
+
+@cache
+def _find_libraries() -> ThreadpoolController:
+    """Find the libraries once: it takes longer than a fit to few rows."""
+    return ThreadpoolController()
 
 
 def train_tabular(
@@ -228,32 +236,27 @@ def _fit(
     epochs: int,
 ) -> TabularModel:
     """Train from the model's values and return it with the best epoch's weights."""
-    network = make_network(start)
+    batch = batch_size(len(training))
+    network = make_network(start, batch)
     model = _share_values(start, network)
     adam = Adam(network.values)
     places = network.place_levels([training.codes[name] for name in model.tables])
-    numbers = training.numbers.T
-    batch = batch_size(len(training))
     best, best_epoch, best_values = math.inf, 0, network.values.copy()
     weights = None if training.weights is None else training.weights.astype(np.float32)
     history: list[float] = []
     for epoch in range(1, epochs + 1):
         order = training.shuffle(seed, label, "order", epoch)
-        # All rows are put in order at once: batches are then parts without copies.
-        each_place, each_number = places.take(order, axis=1), numbers.take(order, axis=1)
-        each_target = training.target[order]
-        each_weight = None if weights is None else weights[order]
         chances = stream(seed, label, "dropout", epoch)
         for begin in range(0, len(order), batch):
-            rows = slice(begin, min(begin + batch, len(order)))
-            kept = draw_kept(HIDDEN, rows.stop - begin, DROPOUT, chances)
+            rows = order[begin : begin + batch]
             gradient = network.gradient(
-                each_place[:, rows],
-                each_number[:, rows],
-                each_target[rows],
+                places.take(rows, axis=1),
+                training.numbers.take(rows, axis=0),
+                training.target[rows],
                 model.task.kind,
-                None if each_weight is None else each_weight[rows],
-                kept,
+                None if weights is None else weights[rows],
+                draw_kept(HIDDEN, len(rows), DROPOUT, chances),
+                DROPOUT,
             )
             adam.step(gradient, LEARNING_RATE)
         _fill_absent_levels(model)
@@ -269,11 +272,11 @@ def _fit(
     return replace(model, history=tuple(history), validation_losses=losses_kept)
 
 
-def make_network(model: TabularModel) -> TableNetwork:
-    """Return a network with copies of the model's values, whose gradients can be computed."""
+def make_network(model: TabularModel, batch: int = 0) -> TableNetwork:
+    """Return a network with copies of the model's values, for gradients of so many rows."""
     first = np.vstack([*model.blocks.values(), model.number_block, model.first_bias])
     rest = [np.vstack([weights, bias]) for weights, bias in model.layers]
-    return TableNetwork(list(model.tables.values()), [first, *rest])
+    return TableNetwork(list(model.tables.values()), [first, *rest], batch)
 
 
 def _share_values(model: TabularModel, network: TableNetwork) -> TabularModel:

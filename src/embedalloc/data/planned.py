@@ -1,6 +1,6 @@
 """Networks that follow a plan, and the plans that were tried."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -108,11 +108,12 @@ class Candidate:
         return replace(self, losses=(*self.losses, train_plan(case, self.plan).validation_losses))
 
 
-def try_all(tries: Sequence[tuple[Candidate, DataCase]], *, jobs: int) -> Iterator[Candidate]:
+def try_all(tries: Iterable[tuple[Candidate, DataCase]], *, jobs: int) -> Iterator[Candidate]:
     """Yield candidates with one more training each, so many at a time."""
     if jobs == 1:
         yield from (candidate.try_on(case) for candidate, case in tries)
         return
+    tries = list(tries)
     quiet = {id(case): case.quiet() for _, case in tries}
     for candidate, case in tries:
         if candidate.plan.effects:

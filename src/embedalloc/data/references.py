@@ -60,13 +60,6 @@ def fit_references(
         join_inputs(known, [case.training_effects[name] for name in case.names]),
         join_inputs(new, effects),
     )
-    encoder = OneHotEncoder(handle_unknown="ignore").fit(_stack_codes(known))
-    levels = tuple(
-        sparse.hstack(
-            [encoder.transform(_stack_codes(rows)), sparse.csr_array(expand_numbers(rows.numbers))]
-        ).tocsr()
-        for rows in (known, new)
-    )
     regression = known.task.kind == "regression"
     if not regression and len(np.unique(known.target)) < 2:
         # The other classes are so rare that no training row has one.
@@ -77,10 +70,22 @@ def fit_references(
     with threadpool_limits(1), unconverged():
         fitted = [
             (clone(linear).fit(of_known, known.target, sample_weight=known.weights), of_new)
-            for of_known, of_new in (inputs, levels)
+            for of_known, of_new in (inputs, _encode_levels(known, new))
         ]
         fitted.append(_boost(*inputs, known, case.seed))
     return dict(zip(NAMES, fitted, strict=True))
+
+
+def _encode_levels(known: FieldData, new: FieldData) -> tuple[Any, Any]:
+    """Return one column per level, and the numbers, of both."""
+    encoder = OneHotEncoder(handle_unknown="ignore").fit(_stack_codes(known))
+    levels, others = (
+        sparse.hstack(
+            [encoder.transform(_stack_codes(rows)), sparse.csr_array(expand_numbers(rows.numbers))]
+        ).tocsr()
+        for rows in (known, new)
+    )
+    return levels, others
 
 
 def _boost(of_known: Floats, of_new: Floats, known: FieldData, seed: int) -> tuple[Any, Floats]:

@@ -163,7 +163,7 @@ def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Dec
     chosen = choose(tried)
     split = split_dimensions(case, chosen.plan)
     if split is not None:
-        turns = [(Candidate(split), case.turn(number)) for number in range(chosen.tries)]
+        turns = ((Candidate(split), case.turn(number)) for number in range(chosen.tries))
         losses: tuple[Floats, ...] = ()
         for measured in try_all(turns, jobs=case.jobs):
             losses += measured.losses

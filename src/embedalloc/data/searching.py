@@ -9,6 +9,7 @@ from embedalloc.checks import real_number
 from embedalloc.data.auto_budget import BudgetSearch, find_budget, list_budgets
 from embedalloc.data.case import DataCase, Limits
 from embedalloc.data.decision import Decision
+from embedalloc.data.network import one_thread
 from embedalloc.data.rules import DataRule
 from embedalloc.data.table import FieldData, sample_rows, suggest_budget
 from embedalloc.data.time_limit import fit_into
@@ -62,8 +63,11 @@ def search_plan(
         data = fit_into(data, minutes, prepare, searches=amount is None, seed=seed)
     case = prepare(data)
     search = None
-    if amount is None:
-        search = find_budget(case, list_budgets(data.cardinalities, limits))
-        amount = search.budget
-    decision = rule.decide(case, rule.gather(case), amount)
-    return Found(decision, data, search, measure_worth(case) if decision.effects else {})
+    # In products as small as those of the effects, threads mostly wait for each other.
+    with one_thread():
+        if amount is None:
+            search = find_budget(case, list_budgets(data.cardinalities, limits))
+            amount = search.budget
+        decision = rule.decide(case, rule.gather(case), amount)
+        worth = measure_worth(case) if decision.effects else {}
+    return Found(decision, data, search, worth)

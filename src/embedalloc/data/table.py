@@ -23,6 +23,7 @@ from embedalloc.data.ordering import (
     identify_rows,
     order_canonically,
     scramble,
+    sort_places,
 )
 from embedalloc.data.scaling import NumberScale, measure_scale, measure_spread, standardise
 
@@ -163,7 +164,7 @@ class FieldData:
 
     def shuffle(self, seed: int, *parts: str | int) -> Rows:
         """Return an order of the rows that looks random and has this name."""
-        return np.argsort(self.scramble(seed, *parts), kind="stable")
+        return sort_places(self.scramble(seed, *parts))
 
     def scramble(self, seed: int, *parts: str | int) -> Hashes:
         """Return a number per row that looks random and has this name."""
@@ -314,18 +315,20 @@ def learn_encoding(
         code_of[raw] = codes
         cardinality = int(codes.max(initial=0)) + 1
         fields[name] = FieldLevels(levels, code_of[:-1], int(code_of[-1]), cardinality)
+    keys = identify_rows(numbered, basis, order)
+    del found, pooled, raw, codes, basis  # large tables are all that takes memory here
     scales = {name: measure_scale(values) for name, values in numbers.items()}
     # What the encoder would make of the same rows, without looking their values up again.
     data = FieldData(
         {name: levels.cardinality for name, levels in fields.items()},
-        dict(zip(fields, numbered, strict=True)),
-        _scale_columns(numbers.values(), scales, len(frame)),
-        task.encode(target),
+        {name: numbered.pop(0)[order] for name in fields},
+        _scale_columns(numbers.values(), scales, len(frame))[order],
+        task.encode(target)[order],
         task,
-        *(about or RowNotes()),
-        keys=identify_rows(pooled, basis, order),
+        *(about or RowNotes()).take(order),
+        keys=keys[order],
     )
-    return TableEncoder(fields, scales, task), data.take(order)
+    return TableEncoder(fields, scales, task), data
 
 
 def sample_rows(data: FieldData, most: int, *, seed: int) -> FieldData:
