@@ -202,6 +202,15 @@ def test_dropout_drops_its_share():
     assert first.mean() == pytest.approx(0.9, abs=0.003)
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.1, 1 / 3, 0.999])
+def test_dropout_takes_the_generator_s_real_numbers(dropout):
+    ours, theirs = np.random.default_rng(0), np.random.default_rng(0)
+    for rows in (1, 77, 128):
+        for kept, width in zip(draw_kept((64, 32), rows, dropout, ours), (64, 32), strict=True):
+            numbers = theirs.random((width, rows), dtype=np.float32)
+            np.testing.assert_array_equal(kept, (numbers >= np.float32(dropout)).T)
+
+
 @pytest.mark.parametrize(("rows", "batch"), [(10, 64), (5000, 64), (41_000, 1024), (10**7, 4096)])
 def test_batches_grow_with_the_rows(rows, batch):
     assert batch_size(rows) == batch

@@ -204,11 +204,18 @@ class _Room(NamedTuple):
 def draw_kept(
     widths: Sequence[int], rows: int, dropout: float, numbers: np.random.Generator
 ) -> list[NDArray[np.bool_]]:
-    """Return which hidden units stay in a training with dropout, a line per row of the data."""
-    return [
-        np.ascontiguousarray((numbers.random((width, rows), dtype=np.float32) >= dropout).T)
-        for width in widths
-    ]
+    """Return which hidden units stay in a training with dropout, a line per row of the data.
+
+    These are the units whose `numbers.random(dtype=np.float32)` is not below the share. Such a
+    number is the upper 24 bits of half a random word, and the words alone take half the time;
+    "<" makes all machines agree.
+    """
+    least = math.ceil(np.float32(dropout) * 2**24) << 8
+    kept = []
+    for width in widths:
+        words = numbers.bit_generator.random_raw(width * rows // 2).astype("<u8", copy=False)
+        kept.append(np.ascontiguousarray((words.view("<u4") >= least).reshape(width, rows).T))
+    return kept
 
 
 def _turn_into_slopes(outputs: Reals, target: NDArray[Any], kind: TaskKind) -> None:
