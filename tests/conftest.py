@@ -1,4 +1,4 @@
-"""One run of the smoke configuration, shared by all tests that need a finished one."""
+"""Runs that are shared by all tests that need a finished one: of the smoke study, of a sweep."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +36,16 @@ def finished_run(tmp_path_factory):
     )
     complete(project, project=project, environment=hostile_environment(guard))
     return FinishedRun(project, numbers(project), guard)
+
+
+@pytest.fixture(scope="session")
+def finished_sweep(tmp_path_factory):
+    """A copy of the project with a small sweep and its results."""
+    from tests.workflow.runner import complete, copy_small_sweep
+
+    project = copy_small_sweep(tmp_path_factory.mktemp("sweep"))
+    complete(project, "sweep", project=project)
+    return project
 
 
 #: Folders whose tests start workflows, a cluster's daemons or benchmarks.
