@@ -1,9 +1,14 @@
 """Runs that are shared by all tests that need a finished one: of the smoke study, of a sweep."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+# Before anything is imported that asks: threads that wait for each other burn more time than they
+# save on work as small as that of the tests, up to seven times in torch's.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 #: Programs that `make compat` runs in environments of their own.
 collect_ignore_glob = ["compat/peers/*"]

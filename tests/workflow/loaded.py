@@ -11,9 +11,9 @@ import importlib
 import json
 import os
 import runpy
-import socket
 import subprocess
 import sys
+import threading
 from typing import Any
 
 #: What every start of Snakemake loads, the first at once and the others on the way.
@@ -67,35 +67,44 @@ def load_jobs() -> None:
 
     The workflow itself has threads by then, and a fork of such a process may wait for ever.
     """
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    theirs, ours = os.pipe()
     if (child := os.fork()) == 0:
-        ours.close()
+        os.close(ours)
         start_jobs(theirs)
-    theirs.close()
+    os.close(theirs)
+    orders, turn = open(ours, "w"), threading.Lock()  # noqa: SIM115  open until the end
+    atexit.register(lambda: (orders.close(), os.waitpid(child, 0)))
     benchmarked = importlib.import_module("snakemake.benchmark").benchmarked
 
     def execute_script(script: Any, name: str, edit: bool = False) -> None:
-        answer, told = os.pipe()
-        order = {"script": name, "environment": dict(os.environ)}
-        socket.send_fds(ours, [json.dumps(order).encode()], [told])
-        os.close(told)
+        answer = f"{name}.answer"
+        os.mkfifo(answer)
+        order = {"script": name, "answer": answer, "environment": dict(os.environ)}
+        with turn:
+            print(json.dumps(order), file=orders, flush=True)
         with benchmarked(child, script.bench_record), open(answer, "rb") as answered:
-            if not answered.read():  # it ended without a word
-                raise subprocess.CalledProcessError(1, ["python", name])
+            done = answered.read()
+        os.unlink(answer)
+        if not done:  # it ended without a word
+            raise subprocess.CalledProcessError(1, ["python", name])
 
     sys.modules["snakemake.script"].PythonScript.execute_script = execute_script
 
 
-def start_jobs(orders: socket.socket) -> None:
+def start_jobs(orders: int) -> None:
     """Fork a job for each order, until the workflow ends."""
-    while True:
-        message, files, *_ = socket.recv_fds(orders, 1_000_000, 1)
-        if not message:
-            os._exit(0)
-        if os.fork() == 0:
-            orders.close()
-            do_job(json.loads(message), *files)
-        os.close(*files)
+    jobs = []
+    with open(orders) as lines:
+        for line in lines:
+            order = json.loads(line)
+            answer = os.open(order["answer"], os.O_WRONLY)
+            jobs.append(os.fork())
+            if jobs[-1] == 0:
+                do_job(order, answer)
+            os.close(answer)
+    for job in jobs:
+        os.waitpid(job, 0)
+    os._exit(0)
 
 
 def do_job(order: dict[str, Any], answer: int) -> None:

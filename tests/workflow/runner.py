@@ -69,9 +69,7 @@ def loaded() -> subprocess.Popen[str]:
     """Start the process that has packages loaded; it ends with the tests."""
     command = [sys.executable, str(ROOT / "tests/workflow/loaded.py")]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    # Libraries ask for their number of threads when loaded; a job has one.
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return subprocess.Popen(command, env=os.environ | threads, **pipes)
+    return subprocess.Popen(command, **pipes)
 
 
 def run_loaded(
