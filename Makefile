@@ -1,6 +1,6 @@
 # make paper   set up .venv and run the whole workflow
 # make quick   after an edit: ruff, import contracts and the quick tests, in under two minutes
-# make test    set up .venv and run the whole test suite
+# make test    set up .venv and run the whole test suite (TESTS=tests/core: only these)
 # make fuzz    throw generated inputs at everything for an hour (MINUTES=5: for five minutes)
 # make verify  run a small study in several ways and compare every number
 # make readme  run the whole workflow and bring the README's verdicts, costs and pictures up to date
@@ -63,7 +63,7 @@ quick: $(READY)
 	$(BIN)/python -m pytest -m "not slow" -q
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(TESTS)
 
 fuzz: $(READY)
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)

@@ -1,9 +1,14 @@
-"""One run of the smoke configuration, shared by all tests that need a finished one."""
+"""Runs that are shared by all tests that need a finished one: of the smoke study, of a sweep."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+# Before anything is imported that asks: threads that wait for each other burn more time than they
+# save on work as small as that of the tests, up to seven times in torch's.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 #: Programs that `make compat` runs in environments of their own.
 collect_ignore_glob = ["compat/peers/*"]
@@ -36,6 +41,16 @@ def finished_run(tmp_path_factory):
     )
     complete(project, project=project, environment=hostile_environment(guard))
     return FinishedRun(project, numbers(project), guard)
+
+
+@pytest.fixture(scope="session")
+def finished_sweep(tmp_path_factory):
+    """A copy of the project with a small sweep and its results."""
+    from tests.workflow.runner import complete, copy_small_sweep
+
+    project = copy_small_sweep(tmp_path_factory.mktemp("sweep"))
+    complete(project, "sweep", project=project)
+    return project
 
 
 #: Folders whose tests start workflows, a cluster's daemons or benchmarks.

@@ -16,9 +16,10 @@ import pytest
 import yaml
 
 from tests.cluster.mini_slurm import PATH, PROGRAMS, end_with_parent, environment
+from tests.conftest import FinishedRun
 from tests.digests import digests, file_digests
 from tests.places import ROOT
-from tests.workflow.runner import complete, copy_small_sweep, start
+from tests.workflow.runner import complete, start
 
 #: Longest wait for a run; far more than one takes.
 PATIENCE = 1500
@@ -157,10 +158,20 @@ class Run:
     lost: Job
 
 
+#: Made on the login node as in any run: one figure stands for all, and for the claims, which are
+#: judged from the tables once all figures are there.
+FIGURE, CLAIMS = "figures/exp1_gap.pdf", "results/claims.parquet"
+
+
 @pytest.fixture(scope="module")
-def run(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    directory = tmp_path_factory.mktemp("cluster")
-    with snakemake(directory, cluster.environment | THREADS, *SLURM) as process:
+def run(
+    cluster: Cluster, finished_run: FinishedRun, tmp_path_factory: pytest.TempPathFactory
+) -> Run:
+    """Every table of the study but that of the claims, and a figure."""
+    directory, project = tmp_path_factory.mktemp("cluster"), finished_run.project
+    made = (path for name in ("results", "figures") for path in (project / name).rglob("*.parquet"))
+    targets = {FIGURE, *(path.relative_to(project).as_posix() for path in made)} - {CLAIMS}
+    with snakemake(directory, cluster.environment | THREADS, *SLURM, "--", *targets) as process:
         lost = lose_a_node(cluster, process)
         finish(process, directory)
     return Run(directory, cluster.jobs(), lost)
@@ -180,25 +191,24 @@ def test_the_job_on_the_lost_node_was_submitted_again_with_more_memory(run: Run)
     assert again.memory > run.lost.memory
 
 
-def test_the_numbers_are_those_of_a_local_run(run: Run, finished_run: Any) -> None:
+def test_the_numbers_are_those_of_a_local_run(run: Run, finished_run: FinishedRun) -> None:
     tables = {n: digest for n, digest in finished_run.numbers.items() if n.endswith(".parquet")}
+    del tables[CLAIMS]
     assert len(tables) > 20
     assert digests(run.directory) == tables
+    assert file_digests(run.directory, FIGURE)[FIGURE] == finished_run.numbers[FIGURE]
 
 
-def test_a_sweep_finds_the_same_as_locally(cluster: Cluster, tmp_path: Path) -> None:
-    project = copy_small_sweep(tmp_path)
+def test_a_sweep_finds_the_same_as_locally(
+    cluster: Cluster, finished_sweep: Path, tmp_path: Path
+) -> None:
     before = {job.id for job in cluster.jobs()}
-    found = []
-    for place, words in (("here", ()), ("there", SLURM)):
-        directory = tmp_path / place
-        directory.mkdir()
-        complete(directory, "sweep", *words, project=project, environment=cluster.environment)
-        files = file_digests(directory, "results/sweep/curves.json", "figures/sweep.md")
-        found.append(digests(directory) | files)
+    project, env = finished_sweep, cluster.environment
+    complete(tmp_path, "sweep", *SLURM, project=project, environment=env)
     (job,) = [job for job in cluster.jobs() if job.id not in before]
     assert job.state == "COMPLETED"
-    here, there = found
+    files = ("results/sweep/curves.json", "figures/sweep.md")
+    here, there = (digests(place) | file_digests(place, *files) for place in (project, tmp_path))
     assert len(here) == 6  # two splits at two budgets, the curves and the page
     assert here == there
 

@@ -1,6 +1,5 @@
 """From a raw file to a trained network, as a new user tries it: nothing but the target is named."""
 
-import os
 import re
 import runpy
 import subprocess
@@ -19,37 +18,33 @@ TABLES = sorted((ROOT / "workflow" / "resources" / "tables").glob("*.parquet"))
 ROWS = 3_000
 
 
-def run(*arguments, folder):
-    done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+def run(*arguments):
+    done = CliRunner().invoke(main, arguments)
+    assert done.exit_code == 0, done.stderr
     return done
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES, ids=lambda path: path.stem)
 @pytest.mark.parametrize("library", ["torch", "keras"])
-def test_a_raw_file_becomes_a_trained_network(table, library, tmp_path, monkeypatch):
+def test_a_raw_file_becomes_a_trained_network(table, library, tmp_path, monkeypatch, capsys):
     """One plan with nothing but --target, then one epoch of the program that it exports."""
     monkeypatch.setenv("KERAS_BACKEND", "torch")
+    monkeypatch.chdir(tmp_path)
     pytest.importorskip(library, reason=f"{library} is not installed")
     frame = pd.read_parquet(table).sample(ROWS, random_state=0)
     frame.to_csv(tmp_path / "raw.csv", index=False)  # no types, no hints
-    told = run("-m", "embedalloc", "plan", "raw.csv", "--target", "y", folder=tmp_path)
+    told = run("plan", "raw.csv", "--target", "y")
     assert "raw.csv: 3,000 rows" in told.stderr
     assert "Does the plan beat equal dimensions?" in told.stdout
     words = ("raw.csv", "--target", "y", "--rule", "equal", "--export", library)
-    program = run("-m", "embedalloc", "plan", *words, folder=tmp_path).stdout
+    program = run("plan", *words).stdout
     (tmp_path / "train.py").write_text(program.replace("EPOCHS = 10", "EPOCHS = 1"))
-    trained = run("train.py", folder=tmp_path)
-    assert "loss" in trained.stdout
-    assert "nan" not in trained.stdout
+    capsys.readouterr()
+    runpy.run_path("train.py", run_name="__main__")
+    trained = capsys.readouterr().out
+    assert "loss" in trained
+    assert "nan" not in trained
 
 
 @pytest.fixture(scope="module")
@@ -74,11 +69,18 @@ def train_exported(path, *options, library="torch"):
     """Return all names of an exported program after one epoch."""
     pytest.importorskip(library, reason=f"{library} is not installed")
     words = ["plan", str(path), "--target", "spent", "--rule", "equal", "--export", library]
-    done = CliRunner().invoke(main, [*words, *options])
-    assert done.exit_code == 0, done.stderr
+    done = run(*words, *options)
     program = path.with_name(f"{library}_program.py")
     program.write_text(done.stdout.replace("EPOCHS = 10", "EPOCHS = 1"))
     return runpy.run_path(str(program))
+
+
+@pytest.mark.slow  # imports torch once more
+def test_a_program_runs_in_a_process_of_its_own(visits):
+    train_exported(visits)
+    program = [sys.executable, str(visits.with_name("torch_program.py"))]
+    done = subprocess.run(program, cwd=visits.parent, capture_output=True, text=True, check=True)
+    assert "validation loss" in done.stdout
 
 
 @pytest.mark.parametrize("library", ["torch", "keras"])

@@ -61,7 +61,8 @@ PEERS: Mapping[str, Peer] = {
 
 def make_environment(folder: Path) -> Path:
     """Make an environment and return its Python."""
-    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    # Our own pip installs into it, so that it needs none.
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     return folder / "bin/python"
 
 
@@ -69,7 +70,7 @@ def install(python: Path, packages: Sequence[str], constraints: Path) -> str | N
     """Install packages by pip; return why that is not possible, or None."""
     words = ["--quiet", "--progress-bar", "off", "--no-compile", "--constraint", str(constraints)]
     done = subprocess.run(
-        [str(python), "-m", "pip", "install", *words, *packages],
+        [sys.executable, "-m", "pip", "--python", str(python), "install", *words, *packages],
         capture_output=True,
         text=True,
         check=False,

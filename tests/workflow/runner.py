@@ -66,17 +66,24 @@ def start(
 
 @functools.cache
 def loaded() -> subprocess.Popen[str]:
-    """Start the process that has Snakemake loaded; it ends with the tests."""
+    """Start the process that has packages loaded; it ends with the tests."""
     command = [sys.executable, str(ROOT / "tests/workflow/loaded.py")]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, **pipes)
 
 
-def run_loaded(directory: Path, given: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Give the words of a command to Snakemake in a fork of that process."""
+def run_loaded(
+    directory: Path, given: Sequence[str], module: str = "snakemake", name: str = "__main__"
+) -> subprocess.CompletedProcess[str]:
+    """Give the words of a command to a module in a fork of that process.
+
+    With another name than that of a program the module is only imported.
+    """
     process = loaded()
     assert process.stdout
     with tempfile.NamedTemporaryFile(mode="r") as output:
         order: dict[str, Any] = {"directory": str(directory), "words": [*given]}
+        order |= {"module": module, "name": name}
         order |= {"environment": dict(os.environ), "output": output.name}
         print(json.dumps(order), file=process.stdin, flush=True)
         code = int(process.stdout.readline())
@@ -93,8 +100,8 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a workflow to its end; return how it ended and all that it said.
 
-    A run with variables of its own is a new process. Others start from one that has Snakemake
-    loaded, which saves most of the time that a plan takes.
+    A run with variables of its own is a new process, and so are its jobs. Others start from one
+    that has the packages loaded, which saves most of the time that a plan or a small job takes.
     """
     if environment is not None:
         settings: dict[str, Any] = {"project": project, "config": config, "cores": cores}

@@ -64,30 +64,31 @@ def desk(tmp_path_factory):
 
 
 def attempt(words, request):
-    """Return a command that tries another one, and the folder in which it is run."""
+    """Run a command, or what tries it, and return how that ended."""
     program, arguments = words[0], words[1:]
     if program == "snakemake":
-        call = [program, *arguments]
+        call = [*arguments]
         if "--report" in arguments:  # needs results: those of the small study
             finished = request.getfixturevalue("finished_run").project
-            return [*call, "--configfile", str(SMOKE)], finished
+            return run_loaded(finished, [*call, "--configfile", str(SMOKE)])
         if "small.yaml" in arguments:  # the reader's own; the project is not theirs to write in
             call += ["--snakefile", str(ROOT / "Snakefile")]
         folder = request.getfixturevalue("desk") if "small.yaml" in arguments else ROOT
-        return [*call, *([] if {*ANSWERS} & {*arguments} else ["--dry-run"])], folder
+        return run_loaded(folder, [*call, *([] if {*ANSWERS} & {*arguments} else ["--dry-run"])])
     if program == "make":
-        return ["make", "--dry-run", *arguments], ROOT
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        return subprocess.run(["make", "--dry-run", *arguments], cwd=ROOT, text=True, **pipes)
     if program == "embedalloc":
         folder = request.getfixturevalue("desk")
         files = [
             sorted(map(str, folder.glob(each))) if "*" in each else [each] for each in arguments
         ]
-        return [sys.executable, "-m", "embedalloc", *itertools.chain(*files)], folder
+        return run_loaded(folder, [*itertools.chain(*files)], module="embedalloc")
     if program == "pytest":
-        return [sys.executable, "-m", "pytest", "--collect-only", "-q", *arguments], ROOT
+        return run_loaded(ROOT, ["--collect-only", "-q", *arguments], module="pytest")
     option, module, *_ = arguments
     assert option == "-m"
-    return [sys.executable, "-c", f"import importlib; importlib.import_module({module!r})"], ROOT
+    return run_loaded(ROOT, [], module, name="only imported")
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -100,12 +101,7 @@ def test_a_shown_command_works(line, request):
         files = [word for word in words if word.endswith((".lock", ".yml"))]
         assert all((ROOT / name).is_file() for name in files)
         return
-    command, folder = attempt(words, request)
-    if words[0] == "snakemake":
-        done = run_loaded(folder, command[1:])
-    else:
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        done = subprocess.run(command, cwd=folder, text=True, check=False, **pipes)
+    done = attempt(words, request)
     assert done.returncode == 0, done.stdout
 
 

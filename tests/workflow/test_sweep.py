@@ -11,16 +11,11 @@ from embedalloc.data.comparison import compare_rules
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.sweep.protocol import read_sweep
 from tests.places import ROOT
-from tests.workflow.runner import complete, copy_small_sweep, planned, run
+from tests.workflow.runner import planned, run
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return copy_small_sweep(tmp_path_factory.mktemp("sweep"))
-
-
-def test_the_sweep_finds_what_one_process_finds(project):
-    complete(project, "sweep", project=project)
+def test_the_sweep_finds_what_one_process_finds(finished_sweep):
+    project = finished_sweep
     sweep = read_sweep(project / "workflow/sweep.yaml")
     frame = pd.read_parquet(sweep.data)
     data = frame.drop(columns="y"), frame["y"].to_numpy(), ["signal0", "signal1"]
@@ -43,7 +38,8 @@ def test_the_sweep_finds_what_one_process_finds(project):
     place.write_text(yaml.safe_dump(before))
 
 
-def test_a_mistake_in_the_sweep_is_one_line(project, tmp_path):
+def test_a_mistake_in_the_sweep_is_one_line(finished_sweep, tmp_path):
+    project = finished_sweep
     text = (ROOT / "workflow/sweep.yaml").read_text()
     wrong = tmp_path / "sweep.yaml"
     wrong.write_text(text.replace("splits: 10", "splits: ten"))

@@ -307,7 +307,10 @@ def test_what_each_target_costs_is_counted_from_its_own_jobs(finished):
 
 
 def test_the_patients_may_come_as_one_csv_file(clone, finished, tmp_path):
-    """The same scores as from the four files, and a page that names the file."""
+    """The same scores as from the four files, and a page that names the file.
+
+    Here and below by the code of the finished run, which has compiled the trainer.
+    """
     patients = read_table(clone / "results/heart/patients.parquet", PATIENTS)
     data = write_csv(tmp_path / "heart_disease_uci.csv", csv_rows(patients))
     settings = yaml.safe_load(SMOKE.read_text())
@@ -315,16 +318,16 @@ def test_the_patients_may_come_as_one_csv_file(clone, finished, tmp_path):
     config = tmp_path / "csv.yaml"
     config.write_text(yaml.safe_dump(settings))
     scores = "results/heart/scores.parquet"
-    complete(clone, scores, project=clone, config=config)
+    complete(clone, scores, project=finished, config=config)
     assert (clone / scores).read_bytes() == (finished / scores).read_bytes()
-    complete(clone, "figures/report.html", project=clone, config=config)
+    complete(clone, "figures/report.html", project=finished, config=config)
     assert data.name in (clone / "figures/report.html").read_text()
 
 
 def test_the_multiverse_is_a_target_of_its_own(clone, finished):
     """Shares, deciding choices, regret and their page; the study is the same with and without."""
-    assert "simulate_multiverse" not in planned(clone, "--forceall", project=clone)
-    complete(clone, "multiverse", project=clone)
+    assert "simulate_multiverse" not in planned(clone, "--forceall", project=finished)
+    complete(clone, "multiverse", project=finished)
     for name in ("multiverse_curves", "multiverse_choices", "exp3_regret"):
         assert (clone / f"figures/{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (clone / f"figures/{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -333,19 +336,19 @@ def test_the_multiverse_is_a_target_of_its_own(clone, finished):
     page = (clone / "figures/multiverse.md").read_text()
     assert all(f"`{claim}`" in page for claim in shares["claim"])
     assert "response-aware" in (clone / "figures/exp3_regret.md").read_text()
-    assert planned(clone, "multiverse", project=clone) == {}
+    assert planned(clone, "multiverse", project=finished) == {}
     page = (clone / "figures/multiverse.html").read_text()
     assert page.count("data:image/png;base64,") == 3
     for claim in shares["claim"]:
         assert f"<code>{claim}</code>" in page
-    assert planned(clone, project=clone) == {}
-    complete(clone, "--force", "figures/claims.md", project=clone)
+    assert planned(clone, project=finished) == {}
+    complete(clone, "--force", "figures/claims.md", project=finished)
     assert digests(clone, "figures/claims.md") == digests(finished, "figures/claims.md")
     for folder in ("results/multiverse", "results/exp3_regret"):
         shutil.rmtree(clone / folder)
     for path in clone.glob("figures/multiverse*"):
         path.unlink()
-    assert {*planned(clone, project=clone)} <= {"tabulate_targets"}  # counts the costs anew
+    assert {*planned(clone, project=finished)} <= {"tabulate_targets"}  # counts the costs anew
 
 
 def test_rules_follow_the_house():
