@@ -134,7 +134,7 @@ def _aims(axis: Axes, frame: pd.DataFrame) -> None:
         xlabel="CPU time over ours",
     )
     low, high = axis.get_xlim()
-    axis.set_xticks([x for x in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if low <= x <= high])
+    axis.set_xticks([x for x in (1, 3, 10, 30, 100, 300, 1000) if low <= x <= high])
     axis.xaxis.set_major_formatter("{x:g}×")
     axis.xaxis.set_minor_formatter(NullFormatter())
 

@@ -306,7 +306,7 @@ def _data(shape: NetworkShape, rows: Rows) -> Data:
         )
     return Data(
         _plain((rows.codes + np.cumsum(sizes) - sizes) * shape.hidden[0], np.uint64),
-        np.column_stack([rows.numbers, np.ones(len(rows.numbers))]),
+        _plain(np.column_stack([rows.numbers, np.ones(len(rows.numbers))]), np.float64),
         rows.labels.astype(np.float64),
         rows.codes.max(axis=0).astype(np.int64) + 1,
     )
