@@ -166,7 +166,8 @@ def _report(
         value = run()
         seconds = cpu_seconds() - started
         memory = _peak_megabytes(resource.RUSAGE_SELF) - before
-        memory += _peak_megabytes(resource.RUSAGE_CHILDREN)
+        # A child starts with all that its parent has, even one that runs another program.
+        memory += max(0.0, _peak_megabytes(resource.RUSAGE_CHILDREN) - before)
         sender.send((seconds, memory, finish(value)))
     except Exception:
         sender.send(traceback.format_exc())
