@@ -247,7 +247,7 @@ def test_a_missing_file_is_told_before_the_heavy_imports(tmp_path):
 
 
 def test_a_missing_file_is_told_in_half_a_second_of_work():
-    """By the processor's clock; the quickest of three, for the first may compile what it imports."""
+    """By the processor's clock; the best of three, for the first may compile what it imports."""
     words = [sys.executable, "-m", "embedalloc", "plan", "none.csv", "--target", "y"]
     seconds = []
     for _ in range(3):
