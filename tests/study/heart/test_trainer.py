@@ -150,13 +150,11 @@ def test_bits_are_equal_in_a_thread_pool(fingerprints):
     assert all(results[name, 3] == fingerprints[name] for name in SHAPES)
 
 
-#: Compiles anew, for the oldest processors and without the superword vectoriser.
+#: Compiles anew, for the oldest processors: their vectors are shorter.
 OTHER_CODE = """
 import numba
 njit = numba.njit
 numba.njit = lambda *functions, **options: njit(*functions, **options | {"cache": False})
-from embedalloc.study.heart.trainer import eights
-eights.config.SLP_VECTORIZE = 0
 from tests.oracles.heart_like import fingerprint
 print(fingerprint("square root", 3), fingerprint("other hidden", 3))
 """

@@ -17,39 +17,32 @@ from numba import config, njit
 from numpy.typing import NDArray
 
 from embedalloc.arrays import Floats, Ints
-from embedalloc.study.heart.trainer import eights
+from embedalloc.study.heart.trainer import vectors
 from embedalloc.study.heart.trainer.cache import cache_beside
-from embedalloc.study.heart.trainer.eights import (
-    NOTHING,
+from embedalloc.study.heart.trainer.vectors import (
     U0,
     U1,
     U2,
     U8,
-    U16,
-    U24,
     U32,
-    WIDE_NOTHING,
-    Eight,
     Matrix,
     U,
+    Vector,
     eight,
+    eight_zeros,
+    fma,
     inner_product,
     line,
     matrix,
     part,
-    plus,
-    product,
     put,
-    put_wide,
-    quotient,
+    quotients,
     roots,
     set_product,
     set_wide_product,
-    times,
     transposed,
     wide,
-    wide_plus,
-    wide_times,
+    wide_zeros,
 )
 
 Bytes = NDArray[np.uint8]
@@ -57,14 +50,13 @@ Unsigned = NDArray[np.uint64]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: What was compiled, to be loaded under its check.
-CACHE = cache_beside(__file__, eights.__file__)
+CACHE = cache_beside(__file__, vectors.__file__)
 # Numba looks there when a function is decorated; its types do not know its settings.
 config.CACHE_DIR = str(CACHE.code)  # type: ignore[attr-defined]
 
 #: Numbers in a line of the processor's cache.
 CACHE_LINE = 8
 ADAM_BETA_1, ADAM_BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
-EPSILONS = (ADAM_EPSILON,) * 8
 
 
 class Layers(NamedTuple):
@@ -143,12 +135,15 @@ class _Batch(NamedTuple):
 
 
 class _Moments(NamedTuple):
-    """Adam's means of gradients and of their squares, and what a step takes of them."""
+    """Adam's discounted sums of gradients and of their squares, and what a step takes of them.
 
-    mean: Floats
-    square: Floats
+    They are its means but for factors, which are the same for all weights and stand in the rate.
+    """
+
+    sums: Floats
+    squares: Floats
     rate: float
-    unbias: float
+    shift: float  # Adam's epsilon
     decay: float
 
 
@@ -239,9 +234,8 @@ def _fold_tables(weights: _Parameters, sizes: Sizes, reach: Ints) -> None:
 
 @part
 def _step_tables(
-    weights: _Parameters, grad: _Parameters, sizes: Sizes, reach: Ints, sums: Floats,
-    moments: _Moments,
-) -> None:  # fmt: skip
+    weights: _Parameters, grad: _Parameters, sizes: Sizes, reach: Ints, moments: _Moments
+) -> None:
     """Carry the gradient by the folded rows on to tables and their part of the first layer; step.
 
     The gradient of the first layer is used while it is in registers and never written down. That
@@ -254,17 +248,14 @@ def _step_tables(
         n, d = U(sizes.cardinalities[j]), U(sizes.columns[j])
         for k in range(at, at + d):
             for u in range(first_layer, first_layer + width, U32):
-                old, total = wide(flat, u), WIDE_NOTHING
+                old, total = wide(flat, u), wide_zeros()
                 row, place = category * width + (u - first_layer), k
                 for _ in range(U(reach[j])):
                     some = wide(grad.folded, row)
-                    grad.flat[place] += inner_product(some, old, sums)
-                    total = wide_plus(total, wide_times(flat[place], some))
+                    grad.flat[place] += inner_product(some, old)
+                    total = fma(flat[place], some, total)
                     row, place = row + width, place + d
-                _step_eight(flat, u, total[0], moments)
-                _step_eight(flat, u + U8, total[1], moments)
-                _step_eight(flat, u + U16, total[2], moments)
-                _step_eight(flat, u + U24, total[3], moments)
+                _step_wide(flat, u, total, moments)
             first_layer += width
         at, category = at + n * d, category + n
     _step(flat, grad.flat, 0, sizes.tables, moments)
@@ -278,16 +269,16 @@ def _first_layer(data: Data, rows: _Pass, start: int, weights: _Parameters, out:
         s = min(r + U1, out.rows - U1)
         row, next_row = rows.order[U(start) + r], rows.order[U(start) + s]
         for u in range(U0, width, U32):
-            one, other = WIDE_NOTHING, WIDE_NOTHING
+            one, other = wide_zeros(), wide_zeros()
             for j in range(U(codes.shape[1])):
-                one = wide_plus(one, wide(weights.folded, codes[row, j] + u))
-                other = wide_plus(other, wide(weights.folded, codes[next_row, j] + u))
+                one = one + wide(weights.folded, codes[row, j] + u)
+                other = other + wide(weights.folded, codes[next_row, j] + u)
             for k in range(inputs.rows):
                 some = wide(inputs.values, inputs.at + k * width + u)
-                one = wide_plus(one, wide_times(numbers[row, k], some))
-                other = wide_plus(other, wide_times(numbers[next_row, k], some))
-            put_wide(out.values, r * width + u, one)
-            put_wide(out.values, s * width + u, other)
+                one = fma(numbers[row, k], some, one)
+                other = fma(numbers[next_row, k], some, other)
+            put(out.values, r * width + u, one)
+            put(out.values, s * width + u, other)
 
 
 @part
@@ -302,15 +293,15 @@ def _first_layer_gradient(
             row, some = rows.order[U(start) + r], wide(slope.values, r * width + u)
             for j in range(U(codes.shape[1])):
                 at = codes[row, j] + u
-                put_wide(grad.folded, at, wide_plus(wide(grad.folded, at), some))
+                put(grad.folded, at, wide(grad.folded, at) + some)
         for k in range(U0, inputs.rows, U2):
-            next_k, one, other = min(k + U1, inputs.rows - U1), WIDE_NOTHING, WIDE_NOTHING
+            next_k, one, other = min(k + U1, inputs.rows - U1), wide_zeros(), wide_zeros()
             for r in range(slope.rows):
                 row, some = rows.order[U(start) + r], wide(slope.values, r * width + u)
-                one = wide_plus(one, wide_times(numbers[row, k], some))
-                other = wide_plus(other, wide_times(numbers[row, next_k], some))
-            put_wide(inputs.values, inputs.at + k * width + u, one)
-            put_wide(inputs.values, inputs.at + next_k * width + u, other)
+                one = fma(numbers[row, k], some, one)
+                other = fma(numbers[row, next_k], some, other)
+            put(inputs.values, inputs.at + k * width + u, one)
+            put(inputs.values, inputs.at + next_k * width + u, other)
 
 
 @part
@@ -318,7 +309,7 @@ def _activate(x: Floats, kept: Bytes, start: int, scale: float) -> None:
     """Apply ReLU and dropout to values whose rows of the masks begin at `start`."""
     mask = kept.reshape(kept.size)[start * kept.shape[1] :]
     for i in range(x.size):
-        x[i] *= scale * mask[i] * (x[i] > 0.0)
+        x[i] = max(x[i], 0.0) * (scale * mask[i])  # what is not a number stays so
 
 
 @part
@@ -360,13 +351,13 @@ def _backward(
     layers.last_bias[0] = residuals.sum()
     for r in range(U(size)):
         for v in range(U0, width, U8):
-            put(slopes, r * width + v, times(residuals[r], eight(weights.layers.last, v)))
+            put(slopes, r * width + v, residuals[r] * eight(weights.layers.last, v))
     _pass_gate(slopes, second, rows.scale)
     for v in range(U0, width, U8):
-        by_weight, by_bias = NOTHING, NOTHING
+        by_weight, by_bias = eight_zeros(), eight_zeros()
         for r in range(U(size)):
-            by_weight = plus(by_weight, times(residuals[r], eight(second, r * width + v)))
-            by_bias = plus(by_bias, eight(slopes, r * width + v))
+            by_weight = by_weight + residuals[r] * eight(second, r * width + v)
+            by_bias = by_bias + eight(slopes, r * width + v)
         put(layers.last, v, by_weight)
         put(layers.second_bias, v, by_bias)
     set_wide_product(transposed(batch.second_slope), batch.hidden, grad.second)
@@ -378,28 +369,25 @@ def _backward(
 @part
 def _step(weights: Floats, grad: Floats, begin: int, end: int, moments: _Moments) -> None:
     """Move the weights from one place to another by Adam."""
-    mean, square, rate, unbias, decay = moments
+    sums, squares, rate, shift, decay = moments
     for i in range(U(begin), U(end)):
-        g = grad[i] + decay * weights[i]
-        first = ADAM_BETA_1 * mean[i] + (1.0 - ADAM_BETA_1) * g
-        second = ADAM_BETA_2 * square[i] + (1.0 - ADAM_BETA_2) * g * g
-        mean[i], square[i] = first, second
-        weights[i] -= rate * first / (math.sqrt(second) * unbias + ADAM_EPSILON)
+        g = fma(decay, weights[i], grad[i])
+        sums[i] = fma(ADAM_BETA_1, sums[i], g)
+        squares[i] = fma(g, g, ADAM_BETA_2 * squares[i])
+        weights[i] -= rate * sums[i] / (math.sqrt(squares[i]) + shift)
 
 
 @part
-def _step_eight(weights: Floats, at: int, grad: Eight, moments: _Moments) -> None:
-    """Move eight weights by Adam: `_step` with their gradient in registers."""
-    mean, square, rate, unbias, decay = moments
-    old = eight(weights, at)
-    g = plus(grad, times(decay, old))
-    first = plus(times(ADAM_BETA_1, eight(mean, at)), times(1.0 - ADAM_BETA_1, g))
-    squares = product(times(1.0 - ADAM_BETA_2, g), g)
-    second = plus(times(ADAM_BETA_2, eight(square, at)), squares)
-    size = plus(times(unbias, roots(second)), EPSILONS)
-    put(mean, at, first)
-    put(square, at, second)
-    put(weights, at, plus(old, quotient(times(-rate, first), size)))
+def _step_wide(weights: Floats, at: int, grad: Vector, moments: _Moments) -> None:
+    """Move thirty-two weights by Adam: `_step` with their gradient in registers."""
+    sums, squares, rate, shift, decay = moments
+    old = wide(weights, at)
+    g = fma(decay, old, grad)
+    first = fma(ADAM_BETA_1, wide(sums, at), g)
+    second = fma(g, g, ADAM_BETA_2 * wide(squares, at))
+    put(sums, at, first)
+    put(squares, at, second)
+    put(weights, at, old + quotients(-rate * first, shift + roots(second)))
 
 
 @_compiled
@@ -429,9 +417,9 @@ def fit(
     masks: tuple[Bytes, Bytes], steps: Steps, history: Floats,
 ) -> tuple[Floats, Floats, int, int]:  # fmt: skip
     """Train; return the last and the best weights, the epoch of the best and the epochs run."""
-    flat, mean, square, sums = (
+    flat, sums, squares = (
         _zeros(start.size, sizes.tables), _zeros(start.size, sizes.tables),
-        _zeros(start.size, sizes.tables), _zeros(CACHE_LINE, 0),
+        _zeros(start.size, sizes.tables),
     )  # fmt: skip
     flat[:] = start
     weights = _parameters(flat, sizes)
@@ -449,12 +437,14 @@ def fit(
             _forward(data, over, begin, weights, batch)
             _backward(data, over, begin, weights, grad, batch)
             step += 1
+            per_sum = (1.0 - ADAM_BETA_1) / (1.0 - ADAM_BETA_1**step)
+            per_root = math.sqrt((1.0 - ADAM_BETA_2) / (1.0 - ADAM_BETA_2**step))
             moments = _Moments(
-                mean, square, steps.learning_rate / (1.0 - ADAM_BETA_1**step),
-                1.0 / math.sqrt(1.0 - ADAM_BETA_2**step), steps.weight_decay,
+                sums, squares, steps.learning_rate * per_sum / per_root,
+                ADAM_EPSILON / per_root, steps.weight_decay,
             )  # fmt: skip
             if not sizes.one_hot:
-                _step_tables(weights, grad, sizes, data.reach, sums, moments)
+                _step_tables(weights, grad, sizes, data.reach, moments)
             _step(flat, grad.flat, stepped, flat.size, moments)
         _fold_tables(weights, sizes, held_out.reach)
         _forward(held_out, all_held_out, 0, weights, judged)
