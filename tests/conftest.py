@@ -1,5 +1,6 @@
 """Runs that are shared by all tests that need a finished one: of the smoke study, of a sweep."""
 
+import gc
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,8 @@ import pytest
 # Before anything is imported that asks: threads that wait for each other burn more time than they
 # save on work as small as that of the tests, up to seven times in torch's.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Python looks for cycles after some hundred new objects, among all that the tests have imported.
+gc.set_threshold(50_000)
 
 #: Programs that `make compat` runs in environments of their own.
 collect_ignore_glob = ["compat/peers/*"]

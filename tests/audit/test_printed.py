@@ -1,5 +1,6 @@
 """Tests of the table audit: against brute force, on rounding borders, and on bad tables."""
 
+import functools
 import time
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
@@ -30,6 +31,7 @@ PAPER_MATRICES = {
 }
 
 
+@functools.cache  # brute force asks for the same again and again
 def decimal_value(matrix, metric):
     """Value of a metric to 60 digits, by textbook formulas of its own; None where undefined."""
     tp, fp, fn, tn = map(Decimal, matrix)

@@ -46,13 +46,19 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture
-def tab(browser, address):
-    """The page as it opens in a light window of 1280 pixels, with programs allowed."""
+def window(browser):
+    """A light window of 1280 pixels, with programs allowed."""
     browser.programs(True)
     browser.scheme("light")
     browser.size(1280)
-    browser.open(address)
     return browser
+
+
+@pytest.fixture
+def tab(window, address):
+    """The page as it opens."""
+    window.open(address)
+    return window
 
 
 def test_nothing_is_logged_and_nothing_is_fetched(tab, address):
@@ -127,10 +133,10 @@ def test_an_address_opens_its_claim(tab, address):
 
 
 @pytest.fixture(params=["report", "multiverse"])
-def either(request, tab, address, multiverse_address):
+def either(request, window, address, multiverse_address):
     """Each page in turn."""
-    tab.open(address if request.param == "report" else multiverse_address)
-    return tab
+    window.open(address if request.param == "report" else multiverse_address)
+    return window
 
 
 @pytest.mark.parametrize("width", [320, 390, 768, 1280, 1920])

@@ -31,10 +31,12 @@ def test_direct_and_indirect_imports_are_found():
 #: Runs the imports of every script in a fork of its own; what all of them need from outside the
 #: package is loaded once, before the forks.
 PROBE = """
-import os, runpy, sys
+import gc, os, runpy, sys
 import matplotlib.figure, numba, numpy, pandas, pyarrow.parquet, scipy.stats, seaborn, torch
-import jinja2, pydantic, snakemake.utils, sklearn.ensemble, sklearn.linear_model, yaml
+import jinja2, markdown_it, pydantic, snakemake.utils, sklearn.ensemble, sklearn.linear_model, yaml
 import sklearn.neural_network, sklearn.preprocessing
+from pydantic import BaseModel, ConfigDict, Field, dataclasses, model_validator
+gc.freeze()
 for script in sys.argv[1:]:
     sys.stdout.flush()
     if os.fork() == 0:

@@ -1,10 +1,10 @@
 """Before the first job: locks of killed runs are forgotten, folders are checked."""
 
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -14,55 +14,62 @@ from embedalloc.study.workflow.environment import forget_steering
 from embedalloc.study.workflow.start import (
     check_folder,
     forget_future_dates,
+    forget_stale_locks,
     read_values,
     use_own_code,
 )
 from tests.places import ROOT
 
-RUN = """
-import sys, time
-from pathlib import Path
-from embedalloc.study.workflow.start import forget_stale_locks
-forget_stale_locks(Path(".snakemake"))
-locks = Path(".snakemake/locks")
-print(sorted(path.name for path in locks.glob("*")), flush=True)
-if sys.argv[1] == "stay":
-    locks.mkdir(exist_ok=True)
-    (locks / "0.output.lock").write_text("figures/x.pdf")
-    print("locked", flush=True)
-    sys.stdin.read()
-"""
+#: Runs are forks, for a new process would load packages longer than it does its work.
+FORKS = multiprocessing.get_context("fork")
 
 
-def start(directory, what):
-    return subprocess.Popen(
-        [sys.executable, "-c", RUN, what],
-        cwd=directory,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def begin(state, stays, told):
+    """Do what a run does first; one that stays locks an output and waits for its end."""
+    forget_stale_locks(state)
+    locks = state / "locks"
+    told.send(sorted(path.name for path in locks.glob("*")))
+    if stays:
+        locks.mkdir(exist_ok=True)
+        (locks / "0.output.lock").write_text("figures/x.pdf")
+        told.send("locked")
+        signal.pause()
+
+
+@contextmanager
+def started(directory, stays=False):
+    """Start a run in a process of its own; give it and what it tells."""
+    heard, told = FORKS.Pipe(duplex=False)
+    process = FORKS.Process(target=begin, args=(directory / ".snakemake", stays, told))
+    process.start()
+    told.close()
+    try:
+        yield process, heard.recv
+    finally:
+        if stays:
+            process.kill()
+        process.join()
 
 
 def seen(directory):
     """Locks that a run started now would find."""
-    with start(directory, "look") as process:
-        return process.communicate()[0].strip()
+    with started(directory) as (_, told):
+        return told()
 
 
 def test_locks_end_with_their_run_and_not_before(tmp_path):
-    with start(tmp_path, "stay") as first:
-        assert [first.stdout.readline(), first.stdout.readline()] == ["[]\n", "locked\n"]
+    with started(tmp_path, stays=True) as (first, told):
+        assert [told(), told()] == [[], "locked"]
         # While the first is alive, others leave its locks alone, however many come and go.
-        assert [seen(tmp_path) for _ in range(3)] == ["['0.output.lock']"] * 3
-        with start(tmp_path, "stay") as second:
-            assert second.stdout.readline() == "['0.output.lock']\n"
-            first.send_signal(signal.SIGKILL)
-            first.wait()
+        assert [seen(tmp_path) for _ in range(3)] == [["0.output.lock"]] * 3
+        with started(tmp_path, stays=True) as (_, told):
+            assert told() == ["0.output.lock"]
+            assert first.is_alive()
+            first.kill()
+            first.join()
             # The first is gone, the second is not: the lock may be its own.
-            assert seen(tmp_path) == "['0.output.lock']"
-            second.send_signal(signal.SIGKILL)
-    assert seen(tmp_path) == "[]"
+            assert seen(tmp_path) == ["0.output.lock"]
+    assert seen(tmp_path) == []
 
 
 def test_locks_of_another_computer_are_left_alone(tmp_path):
@@ -70,13 +77,13 @@ def test_locks_of_another_computer_are_left_alone(tmp_path):
     locks.mkdir(parents=True)
     (locks / "0.output.lock").write_text("figures/x.pdf")
     (tmp_path / ".snakemake/running.lock").write_text("elsewhere")
-    assert seen(tmp_path) == "['0.output.lock']"
+    assert seen(tmp_path) == ["0.output.lock"]
     (locks / "0.output.lock").unlink()
     locks.rmdir()
-    assert seen(tmp_path) == "[]"
+    assert seen(tmp_path) == []
     (tmp_path / ".snakemake/locks").mkdir()
     (locks / "0.output.lock").write_text("figures/x.pdf")
-    assert seen(tmp_path) == "[]"
+    assert seen(tmp_path) == []
 
 
 def test_places_for_results_are_checked(tmp_path, monkeypatch):
