@@ -223,7 +223,9 @@ class Matrix(NamedTuple):
 
 def part(function: Function) -> Function:
     """Compile as a part of what calls it."""
-    return cast(Function, njit(error_model="numpy", forceinline=True)(function))
+    # Nothing else will, and ways in from Python and C are a third of the time to compile.
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(Function, njit(error_model="numpy", forceinline=True, **options)(function))
 
 
 @part
