@@ -44,14 +44,15 @@ def finish(directory: Path, targets: tuple[str, ...]) -> str:
 
 
 def jobs_of(workflow: int) -> Iterator[int]:
-    """Yield the processes that a workflow started."""
+    """Yield the processes below a workflow: its jobs and what they are forked from."""
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = status.read_text().rpartition(")")[2].split()
         except OSError:
             continue
         if int(fields[1]) == workflow:
-            yield int(status.parent.name)
+            yield (child := int(status.parent.name))
+            yield from jobs_of(child)
 
 
 def interrupt(

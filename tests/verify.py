@@ -35,7 +35,7 @@ class Way:
 
     cores: int
     arguments: Sequence[str] = ()
-    #: Variables of its own; with None the run and its jobs are forks, see `tests.workflow.runner`.
+    #: Variables of its own; with None the run is a fork, see `tests.workflow.runner`.
     environment: dict[str, str] | None = field(default_factory=dict)
     #: Settings that divide the work and must not change a number.
     chunks: dict[str, dict[str, int]] = field(default_factory=dict)

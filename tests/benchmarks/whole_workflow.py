@@ -1,7 +1,7 @@
 """The whole workflow from nothing: all CPU time beside the jobs' own.
 
 A job's own time starts when its imports are done; its log ends with it. The difference is what
-Snakemake, starting Python and importing cost.
+Snakemake, starting Python, importing and forking cost.
 """
 
 import re

@@ -13,7 +13,8 @@ STEERING = {
     "MPLBACKEND": "no such thing",
     **EIGHT_THREADS,
 }
-#: Python runs this before anything else: it notes each program and refuses all connections.
+#: Python runs this before anything else: it notes each program, and each script of a job, which may
+#: be a fork, and refuses all connections.
 GUARD = """
 import sys
 
@@ -22,6 +23,10 @@ def note(file, text):
         notes.write(text + "\\n")
 
 def refuse(event, arguments):
+    if event == "exec" and "/.snakemake/scripts/" in getattr(arguments[0], "co_filename", ""):
+        note("programs", arguments[0].co_filename)
+    if event == "socket.sendmsg" and arguments[1] is None:
+        return  # connected before, which was seen, or one of a pair inside this computer
     if event in ("socket.connect", "socket.sendto", "socket.sendmsg",
                  "socket.getaddrinfo", "socket.gethostbyname"):
         note("connections", f"{sys.argv} {event} {arguments}")

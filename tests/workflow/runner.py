@@ -100,8 +100,8 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a workflow to its end; return how it ended and all that it said.
 
-    A run with variables of its own is a new process, and so are its jobs. Others start from one
-    that has the packages loaded, which saves most of the time that a plan or a small job takes.
+    A run with variables of its own is a new process. Others start from one that has the packages
+    loaded, which saves most of the time that a plan takes.
     """
     if environment is not None:
         settings: dict[str, Any] = {"project": project, "config": config, "cores": cores}

@@ -80,8 +80,13 @@ def test_packed_words_are_found():
 def test_a_run_needs_no_home(tmp_path):
     """A home that cannot be written to: here it is a file."""
     (tmp_path / "home").write_text("")
-    complete(tmp_path, PATIENTS, environment={"HOME": str(tmp_path / "home")})
+    (tmp_path / "temporary").mkdir()
+    places = {"HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path / "temporary")}
+    figure = "figures/theory_allocation.pdf"
+    complete(tmp_path, PATIENTS, figure, environment=places)
     assert (tmp_path / PATIENTS).exists()
+    assert (tmp_path / figure).exists()
+    assert [*(tmp_path / "temporary").iterdir()] == []  # the libraries kept their files there
 
 
 @pytest.mark.parametrize("variable", ["TMPDIR", "TMP"])

@@ -98,8 +98,9 @@ def _end_with_workflow() -> None:
     """End this process when the one that started it ends, in whichever way (on Linux).
 
     A workflow that was killed leaves its jobs behind; they must not write beside those that the
-    next run starts. Snakemake starts a job from a thread that waits for it. A job whose workflow
-    was killed before this call is nobody's descendant any more and ends here: nothing was written.
+    next run starts. What jobs are forked from ends with the workflow, and Snakemake itself starts
+    a job from a thread that waits for it. A job whose workflow was killed before this call is
+    nobody's descendant any more and ends here: nothing was written.
     """
     if sys.platform != "linux":
         return

@@ -17,6 +17,7 @@ from embedalloc.study.settings.configuration import Configuration, read_configur
 from embedalloc.study.settings.errors import ConfigError
 from embedalloc.study.workflow.config_files import check_file, check_value
 from embedalloc.study.workflow.environment import forget_steering
+from embedalloc.study.workflow.forks import fork_jobs
 from embedalloc.study.workflow.job import WORKFLOW
 from embedalloc.study.workflow.places import PROJECT
 from embedalloc.study.workflow.records import ask_receipts
@@ -57,6 +58,7 @@ def prepare(workflow: Any, config: MutableMapping[str, Any]) -> Configuration:
         forget_stale_locks(Path(".snakemake"))
         forget_future_dates(Path("results"), Path("figures"))
         ask_receipts(workflow)
+        fork_jobs()
     return settings
 
 
