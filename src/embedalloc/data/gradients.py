@@ -106,7 +106,7 @@ class TableNetwork:
         Parameters
         ----------
         places
-            Columns of what `place_levels` returns.
+            What `place_levels` returns.
         numbers
             A column per numeric input.
         target, kind

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from embedalloc.streams import stream
 Hashes = NDArray[np.uint64]
 Codes = NDArray[np.integer[Any]]
 Rows = NDArray[np.intp]
+Kind = TypeVar("Kind", bound=np.generic)
 
 #: Levels are told apart one by one as long as marks times rows stay below this.
 MOST_MARKED_ROWS = 1_000_000
@@ -26,6 +27,23 @@ SORTED_AT_ONCE = 65_536
 def smallest_type(largest: int) -> np.dtype[np.unsignedinteger[Any]]:
     """Return the smallest type of codes from 0 to the largest."""
     return np.min_scalar_type(largest)
+
+
+def cut(rows: NDArray[Any]) -> Iterator[slice]:
+    """Yield the pieces that rows are worked on in."""
+    for begin in range(0, len(rows), PIECE):
+        yield slice(begin, begin + PIECE)
+
+
+def look_up(values: NDArray[Kind], codes: Codes) -> NDArray[Kind]:
+    """Return what belongs to the level of every row.
+
+    In pieces, for numpy makes eight bytes of every code that it looks up.
+    """
+    found = np.empty((len(codes), *values.shape[1:]), values.dtype)
+    for piece in cut(codes):
+        found[piece] = values[codes[piece]]
+    return found
 
 
 def order_canonically(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Codes], Rows]:
@@ -63,7 +81,7 @@ def order_canonically(fields: Sequence[Codes], basis: Hashes) -> tuple[list[Code
         order = np.lexsort((ties.pop(0), _hash_levels(codes, rows), -counts))
         number_of = np.empty(len(counts), dtype=smallest_type(len(counts)))
         number_of[order] = np.arange(1, len(counts) + 1)
-        numbered.append(number_of[codes])
+        numbered.append(look_up(number_of, codes))
         _stir(rows, [(codes, _salt(number_of.astype(np.uint64), position))])
     return numbered, sort_places(rows)
 
@@ -80,7 +98,7 @@ def identify_rows(fields: Sequence[Codes], basis: Hashes, order: Rows) -> Hashes
         for position, codes in enumerate(fields)
     ]
     rows = basis.copy()
-    for piece in _cut(rows):
+    for piece in cut(rows):
         some = rows[piece]
         fewest, rarest = np.full(len(some), len(basis) + 1), np.zeros_like(some)
         for codes, counts, prints in levels:
@@ -146,16 +164,10 @@ def _find_repeated(keys: Hashes) -> Hashes:
     return np.concatenate(found)
 
 
-def _cut(rows: NDArray[Any]) -> Iterator[slice]:
-    """Yield the pieces that rows are worked on in."""
-    for begin in range(0, len(rows), PIECE):
-        yield slice(begin, begin + PIECE)
-
-
 def _stir(rows: Hashes, levels: Iterable[tuple[Codes, Hashes]]) -> None:
     """Let rows take in a number per level, field by field."""
     levels = list(levels)
-    for piece in _cut(rows):
+    for piece in cut(rows):
         mixed = rows[piece]
         for codes, numbers in levels:
             mixed = _mix(mixed ^ numbers[codes[piece]])
@@ -193,7 +205,7 @@ def _tell_levels_apart(fields: Sequence[Codes], codes: Codes, rows: Hashes) -> H
 def _hash_levels(codes: Codes, rows: Hashes) -> Hashes:
     """Return a number per level that the multiset of its rows decides."""
     totals = np.zeros(int(codes.max()) + 1 if len(codes) else 0, dtype=np.uint64)
-    for piece in _cut(rows):
+    for piece in cut(rows):
         np.add.at(totals, codes[piece], _mix(rows[piece]))
     return totals
 
@@ -222,7 +234,7 @@ def hash_rows(columns: Iterable[Floats], target: NDArray[Any]) -> Hashes:
     if np.asarray(target).dtype.kind not in "biuf":
         target = pd.factorize(pd.Series(target), sort=True)[0]
     for position, column in enumerate(chain([np.asarray(target)], columns)):
-        for piece in _cut(rows):
+        for piece in cut(rows):
             values = column[piece].astype(np.float64) + 0.0  # one zero, and one missing value
             values[np.isnan(values)] = np.nan
             rows[piece] = _mix(rows[piece] ^ _salt(values.view(np.uint64), position))

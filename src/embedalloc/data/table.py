@@ -19,8 +19,10 @@ from embedalloc.data.ordering import (
     Codes,
     Hashes,
     Rows,
+    cut,
     hash_rows,
     identify_rows,
+    look_up,
     order_canonically,
     scramble,
     smallest_type,
@@ -324,9 +326,9 @@ def learn_encoding(
     data = FieldData(
         {name: levels.cardinality for name, levels in fields.items()},
         {name: numbered.pop(0)[order] for name in fields},
-        _scale_columns(
-            (_read_numbers(frame[name], name) for name in numeric), scales, len(frame)
-        )[order],
+        _scale_columns((_read_numbers(frame[name], name) for name in numeric), scales, len(frame))[
+            order
+        ],
         task.encode(target)[order],
         task,
         *(about or RowNotes()).take(order),
@@ -378,11 +380,17 @@ def _find_levels(column: pd.Series, name: str) -> tuple[Codes, pd.Index]:
 
 def _find_categories(column: pd.Series) -> tuple[Codes, pd.Index]:
     """Return the same as `_find_levels` does of what the categories stand for."""
-    numbers, seen = pd.factorize(column.array.codes)
-    there = seen >= 0
-    levels = column.cat.categories.take(seen[there])
-    new = np.where(there, np.cumsum(there) - 1, len(levels)).astype(_type_of_levels(levels))
-    return new[numbers], levels.rename(None).astype(levels.dtype if there.all() else object)
+    codes, categories = column.array.codes, column.cat.categories
+    first = np.full(len(categories) + 1, len(codes))  # the row of each; missing ones' is the last
+    for piece in reversed(list(cut(codes))):
+        first[codes[piece][::-1]] = np.arange(len(codes))[piece][::-1]
+    missing = bool(first[-1] < len(codes))
+    levels = categories.take(np.argsort(first[:-1])[: int((first[:-1] < len(codes)).sum())])
+    number_of = np.full(len(first), len(levels), dtype=_type_of_levels(levels))
+    number_of[np.argsort(first[:-1])[: len(levels)]] = np.arange(len(levels))
+    return look_up(number_of, codes), levels.rename(None).astype(
+        object if missing else levels.dtype
+    )
 
 
 def _type_of_levels(levels: pd.Index) -> np.dtype[np.unsignedinteger[Any]]:
@@ -396,7 +404,7 @@ def _pool_rare(codes: Codes, min_frequency: int) -> Codes:
         return codes  # numbered without gaps already
     common = np.bincount(codes) >= min_frequency
     new = np.where(common, np.cumsum(common) - 1, common.sum())
-    return new.astype(codes.dtype)[codes]
+    return look_up(new.astype(codes.dtype), codes)
 
 
 def _read_numbers(column: pd.Series, name: str) -> Floats:
@@ -415,5 +423,6 @@ def _scale_columns(
 ) -> NDArray[np.float32]:
     numbers = np.empty((rows, len(scales)), dtype=np.float32)
     for position, (values, scale) in enumerate(zip(columns, scales.values(), strict=True)):
-        numbers[:, position] = scale.read(values)
+        for piece in cut(values):
+            numbers[piece, position] = scale.read(values[piece])
     return numbers
