@@ -324,16 +324,16 @@ class FoldedEffects(Mapping[str, Floats]):
         Levels of the rows.
     folds
         The rows' folds.
-    values
-        Scaled effects by fold and level; by row where that takes less memory.
+    scaled
+        Effects as inputs by fold and level; by row where that takes less memory.
     """
 
     codes: Mapping[str, Codes]
     folds: NDArray[np.uint8]
-    values: Mapping[str, Floats]
+    scaled: Mapping[str, Floats]
 
     def __getitem__(self, name: str) -> Floats:
-        values, codes = self.values[name], self.codes[name]
+        values, codes = self.scaled[name], self.codes[name]
         if values.ndim == 2:
             return values
         found = np.empty((len(codes), values.shape[2]))
@@ -342,10 +342,10 @@ class FoldedEffects(Mapping[str, Floats]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.values)
+        return iter(self.scaled)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.scaled)
 
 
 def _draw_folds(data: FieldData, seed: int, *, in_order: bool) -> NDArray[np.uint8]:
