@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.special import expit
 
+from embedalloc.data.ordering import smallest_type
 from embedalloc.data.table import TaskKind
 
 #: Values and slopes; float32 in a training.
@@ -31,6 +32,8 @@ SMALLEST_FOLDED = 5
 LEVELS_BESIDE = 128
 #: Adam moves so many values at a time, because its ten passes over them should stay in the cache.
 PIECE = 16_384
+#: Where eight lines of bits stand in one of bytes.
+_SHIFTS = np.arange(7, -1, -1, dtype=np.uint8)[:, None]
 
 
 class TableNetwork:
@@ -75,8 +78,7 @@ class TableNetwork:
         fields = np.repeat(np.arange(len(tables)), widths)
         components = np.arange(len(fields)) - np.repeat(last - widths, widths)
         looked_up = np.flatnonzero(~folded[fields])
-        small = self.values.size <= np.iinfo(np.int32).max
-        self._place_kind: np.dtype[np.signedinteger[Any]] = np.dtype("i4" if small else "i8")
+        self._place_kind = smallest_type(self.values.size)
         self._fields = fields[looked_up]
         self._components = components[looked_up, None].astype(self._place_kind)
         self._inputs = np.append(looked_up, np.arange(len(fields), len(self.layers[0])))
@@ -86,8 +88,10 @@ class TableNetwork:
         """Return where the network finds the levels of rows: a line per field."""
         rows = len(codes[0]) if codes else 0
         places = np.empty((len(codes), rows), dtype=self._place_kind)
-        for line, each, begin, step in zip(places, codes, self._begins, self._steps, strict=True):
-            np.multiply(each, step, out=line)
+        kind = self._place_kind
+        begins, steps = self._begins.astype(kind), self._steps.astype(kind)
+        for line, each, begin, step in zip(places, codes, begins, steps, strict=True):
+            np.multiply(each, step, out=line, dtype=kind, casting="unsafe")
             line += begin
         return places
 
@@ -106,7 +110,7 @@ class TableNetwork:
         Parameters
         ----------
         places
-            What `place_levels` returns.
+            Columns of what `place_levels` returns.
         numbers
             A column per numeric input.
         target, kind
@@ -214,8 +218,17 @@ def draw_kept(
     kept = []
     for width in widths:
         words = numbers.bit_generator.random_raw(width * rows // 2).astype("<u8", copy=False)
-        kept.append(np.ascontiguousarray((words.view("<u4") >= least).reshape(width, rows).T))
+        kept.append(_turn_over((words.view("<u4") >= least).reshape(width, rows)))
     return kept
+
+
+def _turn_over(bits: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the transpose; eight lines travel as one of bytes, in less than half the time."""
+    if len(bits) % 8:
+        return np.ascontiguousarray(bits.T)
+    ones = bits.view(np.uint8).reshape(-1, 8, bits.shape[1])
+    lines = np.bitwise_or.reduce(ones << _SHIFTS, axis=1)
+    return np.unpackbits(lines.T.copy(), axis=1).view(np.bool_)
 
 
 def _turn_into_slopes(outputs: Reals, target: NDArray[Any], kind: TaskKind) -> None:

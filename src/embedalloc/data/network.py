@@ -240,7 +240,7 @@ def _fit(
     network = make_network(start, batch)
     model = _share_values(start, network)
     adam = Adam(network.values)
-    codes = [training.codes[name] for name in model.tables]
+    places = network.place_levels([training.codes[name] for name in model.tables])
     best, best_epoch, best_values = math.inf, 0, network.values.copy()
     weights = None if training.weights is None else training.weights.astype(np.float32)
     history: list[float] = []
@@ -250,7 +250,7 @@ def _fit(
         for begin in range(0, len(order), batch):
             rows = order[begin : begin + batch]
             gradient = network.gradient(
-                network.place_levels([each.take(rows) for each in codes]),
+                places.take(rows, axis=1),
                 training.numbers.take(rows, axis=0),
                 training.target[rows],
                 model.task.kind,
