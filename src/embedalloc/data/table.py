@@ -383,14 +383,14 @@ def _find_categories(column: pd.Series) -> tuple[Codes, pd.Index]:
     codes, categories = column.array.codes, column.cat.categories
     first = np.full(len(categories) + 1, len(codes))  # the row of each; missing ones' is the last
     for piece in reversed(list(cut(codes))):
-        first[codes[piece][::-1]] = np.arange(len(codes))[piece][::-1]
-    missing = bool(first[-1] < len(codes))
-    levels = categories.take(np.argsort(first[:-1])[: int((first[:-1] < len(codes)).sum())])
-    number_of = np.full(len(first), len(levels), dtype=_type_of_levels(levels))
-    number_of[np.argsort(first[:-1])[: len(levels)]] = np.arange(len(levels))
-    return look_up(number_of, codes), levels.rename(None).astype(
-        object if missing else levels.dtype
-    )
+        some = codes[piece][::-1]  # of equal ones the last assignment stays
+        first[some] = np.arange(piece.start + len(some), piece.start, -1) - 1
+    there = np.argsort(first[:-1])[: np.count_nonzero(first[:-1] < len(codes))]
+    levels = categories.take(there).rename(None)
+    number_of = np.full(len(first), len(there), dtype=_type_of_levels(levels))
+    number_of[there] = np.arange(len(there))
+    missing = first[-1] < len(codes)
+    return look_up(number_of, codes), levels.astype(object) if missing else levels
 
 
 def _type_of_levels(levels: pd.Index) -> np.dtype[np.unsignedinteger[Any]]:
