@@ -116,7 +116,7 @@ def test_yardsticks_of_one_class_know_nothing_else():
 def test_the_loss_of_every_class_is_that_of_scikit_learn():
     case = make("multiclass")
     new, effects = case.validation, list(case.validation_effects.values())
-    model, inputs = fit_references(case, new, effects)["effects only"]
+    model, inputs = dict(fit_references(case, new, effects))["effects only"]
     losses = measure_every_class(model, inputs, new)
     np.testing.assert_allclose(np.exp(-losses).sum(axis=1), 1.0)
     expected = log_loss(new.target, model.predict_proba(inputs), labels=range(losses.shape[1]))

@@ -46,7 +46,7 @@ class PlainNetwork(nn.Module):
         """Return the loss of every row; with dropout, of the units that are kept."""
         precision = self.linear[0].weight.dtype
         parts = [
-            table(torch.tensor(data.codes[name]))
+            table(torch.tensor(data.codes[name]).long())
             for name, table in zip(self.names, self.tables, strict=True)
         ]
         reached = self.linear[0](torch.cat([*parts, torch.tensor(data.numbers).to(precision)], 1))

@@ -14,7 +14,7 @@ variances are those of the analysis of variance of each field's partial residual
 moments), renewed in every sweep.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,8 +22,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import f as f_distribution
 
-from embedalloc.arrays import Floats, Ints
-from embedalloc.data.ordering import Codes, Rows
+from embedalloc.arrays import Floats
+from embedalloc.data.ordering import Codes, Rows, cut, look_up
 from embedalloc.data.table import FieldData
 from embedalloc.streams import stream
 
@@ -89,7 +89,7 @@ class FieldEffect:
 
     def read(self, codes: Codes) -> Floats:
         """Return the inputs of rows with these levels, a column per target column."""
-        return self.scale(self.values[codes])
+        return look_up(self.scale(self.values), codes)
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class CrossedEffects:
         """Return fitted target columns for some rows."""
         total = self.intercept + expand_numbers(data.numbers) @ self.slopes
         for name, effect in self.fields.items():
-            total += effect.values[data.codes[name]]
+            total += look_up(effect.values, data.codes[name])
         return total
 
 
@@ -134,7 +134,7 @@ def fit_effects(
     sweeps, tolerance
         See `SWEEPS` and `TOLERANCE`.
     """
-    goals = target_columns(data)
+    residual = target_columns(data)
     basis = expand_numbers(data.numbers)
     weights = np.ones(len(data)) if data.weights is None else data.weights
     # Small fields first: what a coarse field explains is not left to a fine one inside it.
@@ -145,29 +145,38 @@ def fit_effects(
     }
     weighted_basis = basis if data.weights is None else basis * weights[:, None]
     gram = basis.T @ weighted_basis + RIDGE * np.eye(basis.shape[1])
-    intercept: Floats = weights @ goals / weights.sum()
-    slopes: Floats = np.zeros((basis.shape[1], goals.shape[1]))
-    found = {name: _no_effect(data.cardinalities[name], goals.shape[1]) for name in names}
+    mean: Floats = weights @ residual / weights.sum()
+    intercept, columns = mean, residual.shape[1]
+    slopes: Floats = np.zeros((basis.shape[1], columns))
+    found = {name: _no_effect(data.cardinalities[name], columns) for name in names}
     used = dict.fromkeys(names, 0.0)  # effective degrees of freedom
-    residual: Floats = goals - intercept
+    residual -= mean
     smallest_move = tolerance * max(float(np.sqrt((residual**2).mean())), 1e-300)
+    # The residuals are changed in their place: large tables are all that takes memory here.
     for _ in range(sweeps):
         before = residual.copy()
-        part = residual + basis @ slopes
-        slopes = np.asarray(np.linalg.solve(gram, weighted_basis.T @ part), dtype=np.float64)
-        residual = part - basis @ slopes
+        residual += basis @ slopes
+        slopes = np.asarray(np.linalg.solve(gram, weighted_basis.T @ residual), dtype=np.float64)
+        residual -= basis @ slopes
         for name in names:
             codes = data.codes[name]
-            part = residual + found[name].values[codes]
+            for piece in cut(codes):
+                residual[piece] += found[name].values[codes[piece]]
             known = None if shrinkage is None else shrinkage[name]
             others = basis.shape[1] + sum(used.values()) - used[name]
-            found[name], shift = _estimate_effect(part, codes, counts[name], others, known, weights)
+            found[name], shift = _estimate_effect(
+                residual, codes, counts[name], others, known, weights
+            )
             used[name] = float(_share_kept(counts[name], found[name].shrinkage).sum())
-            residual = part - shift - found[name].values[codes]
+            residual -= shift
+            for piece in cut(codes):
+                residual[piece] -= found[name].values[codes[piece]]
             intercept = intercept + shift
-        if np.abs(residual - before).max(initial=0.0) <= smallest_move:
+        before -= residual
+        if np.abs(before, out=before).max(initial=0.0) <= smallest_move:
             break
-    centred = goals - weights @ goals / weights.sum()
+    del residual, before
+    centred = target_columns(data) - mean
     total = max(float((weights @ centred**2).sum()) / len(data), 1e-300)
     shares = {name: float((each.deviations**2).sum()) / total for name, each in found.items()}
     fields = {name: replace(found[name], explained=shares[name]) for name in data.names}
@@ -200,8 +209,9 @@ def _estimate_effect(
     terms have fitted, in degrees of freedom, is missing from the residuals' variance.
     """
     rows, levels = len(part), int((counts > 0).sum())
-    weighted = (part * weights[:, None]).T
-    sums = np.stack([np.bincount(codes, column, minlength=len(counts)) for column in weighted], 1)
+    sums = np.stack(
+        [np.bincount(codes, column * weights, minlength=len(counts)) for column in part.T], 1
+    )
     means = sums / np.where(counts > 0, counts, 1.0)[:, None]
     centre: Floats = weights @ part / weights.sum()
     between = float((counts[:, None] * (means - centre) ** 2).sum())
@@ -241,8 +251,13 @@ def target_columns(data: FieldData) -> Floats:
 
 def expand_numbers(numbers: NDArray[np.float32]) -> Floats:
     """Return standardised numbers and their logarithms, sign kept: skewed ones need these."""
-    values = numbers.astype(np.float64)
-    return np.hstack([values, np.sign(values) * np.log1p(np.abs(values))])
+    count = numbers.shape[1]
+    expanded = np.empty((len(numbers), 2 * count))
+    for piece in cut(numbers):
+        values = numbers[piece].astype(np.float64)
+        expanded[piece, :count] = values
+        expanded[piece, count:] = np.sign(values) * np.log1p(np.abs(values))
+    return expanded
 
 
 def cross_fit_effects(
@@ -252,7 +267,7 @@ def cross_fit_effects(
     *,
     seed: int,
     rows: Rows | None = None,
-) -> dict[str, Floats]:
+) -> "FoldedEffects":
     """Return effects of rows as inputs, each from rows without it.
 
     A row's own target must not be in the number that a network reads for it. The λ_j are those
@@ -276,25 +291,70 @@ def cross_fit_effects(
     if rows is not None:
         asked[rows] = True
     fold_of = _draw_folds(data, seed, in_order=rows is not None and data.times is not None)
-    found = {name: np.zeros((int(asked.sum()), fitted.intercept.size)) for name in names}
+    codes = {name: data.codes[name] if rows is None else data.codes[name][asked] for name in names}
+    folds, columns = fold_of[asked], fitted.intercept.size
+    found = {
+        name: np.zeros((FOLDS, data.cardinalities[name], columns))
+        if FOLDS * data.cardinalities[name] <= len(folds)
+        else np.zeros((len(folds), columns))
+        for name in names
+    }
+    bare = replace(data, groups=None, times=None, keys=None)
     for fold in range(FOLDS):
         left_out = asked & (fold_of == fold)
         if not left_out.any():
             continue
-        model = fit_effects(data.take(np.flatnonzero(~left_out)), shrinkage=shrinkage)
-        for name in names:
-            read = model.fields[name].values[data.codes[name][left_out]]
-            found[name][left_out[asked]] = read
-    return {name: fitted.fields[name].scale(values) for name, values in found.items()}
+        model = fit_effects(bare.take(np.flatnonzero(~left_out)), shrinkage=shrinkage)
+        for name, values in found.items():
+            read = fitted.fields[name].scale(model.fields[name].values)
+            if values.ndim == 3:
+                values[fold] = read
+            else:
+                values[folds == fold] = read[codes[name][folds == fold]]
+    return FoldedEffects(codes, folds, found)
 
 
-def _draw_folds(data: FieldData, seed: int, *, in_order: bool) -> Ints:
+@dataclass(frozen=True)
+class FoldedEffects(Mapping[str, Floats]):
+    """Effects of rows as inputs, by field, looked up whenever they are read.
+
+    Attributes
+    ----------
+    codes
+        Levels of the rows.
+    folds
+        The rows' folds.
+    scaled
+        Effects as inputs by fold and level; by row where that takes less memory.
+    """
+
+    codes: Mapping[str, Codes]
+    folds: NDArray[np.uint8]
+    scaled: Mapping[str, Floats]
+
+    def __getitem__(self, name: str) -> Floats:
+        values, codes = self.scaled[name], self.codes[name]
+        if values.ndim == 2:
+            return values
+        found = np.empty((len(codes), values.shape[2]))
+        for piece in cut(codes):
+            found[piece] = values[self.folds[piece], codes[piece]]
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scaled)
+
+    def __len__(self) -> int:
+        return len(self.scaled)
+
+
+def _draw_folds(data: FieldData, seed: int, *, in_order: bool) -> NDArray[np.uint8]:
     """Return the fold of every row; one for all if the rows asked for come after the others."""
     if in_order:
-        return np.zeros(len(data), dtype=np.int64)
+        return np.zeros(len(data), dtype=np.uint8)
     if data.groups is not None:
         # Where whole groups validate, a training row's effects come from other groups too.
         groups = pd.factorize(data.groups)[0]
         drawn = stream(seed, "effects").permutation(int(groups.max()) + 1) % FOLDS
-        return np.asarray(drawn[groups], dtype=np.int64)
-    return (data.scramble(seed, "effects") % np.uint64(FOLDS)).astype(np.int64)
+        return drawn.astype(np.uint8)[groups]
+    return (data.scramble(seed, "effects") % np.uint64(FOLDS)).astype(np.uint8)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -44,6 +45,7 @@ from embedalloc.data.table import (
     check_row_count,
     find_task,
     learn_encoding,
+    sample_rows,
 )
 from embedalloc.data.validation import read_notes
 from embedalloc.exporters import effect_columns
@@ -269,12 +271,14 @@ class EmbeddingAllocator(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             settled = None if self.budget is None else parse_budget(self.budget)
             found = Found(settle(everything, self.tables, settled), everything)
         else:
+            most = whole_number(self.max_rows, "max_rows", least=20)
+            data = sample_rows(everything, most, seed=seed)
+            everything = replace(everything, keys=None)  # of a large table all that is not needed
             found = search_plan(
                 rule,
-                everything,
+                data,
                 self.budget,
                 limits=limits,
-                max_rows=whole_number(self.max_rows, "max_rows", least=20),
                 minutes=self.minutes,
                 seed=seed,
                 prepare=prepare,

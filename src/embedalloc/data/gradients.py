@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 from scipy.special import expit
 
+from embedalloc.data.ordering import smallest_type
 from embedalloc.data.table import TaskKind
 
 #: Values and slopes; float32 in a training.
@@ -75,8 +76,7 @@ class TableNetwork:
         fields = np.repeat(np.arange(len(tables)), widths)
         components = np.arange(len(fields)) - np.repeat(last - widths, widths)
         looked_up = np.flatnonzero(~folded[fields])
-        small = self.values.size <= np.iinfo(np.int32).max
-        self._place_kind: np.dtype[np.signedinteger[Any]] = np.dtype("i4" if small else "i8")
+        self._place_kind = smallest_type(self.values.size)
         self._fields = fields[looked_up]
         self._components = components[looked_up, None].astype(self._place_kind)
         self._inputs = np.append(looked_up, np.arange(len(fields), len(self.layers[0])))
@@ -86,8 +86,10 @@ class TableNetwork:
         """Return where the network finds the levels of rows: a line per field."""
         rows = len(codes[0]) if codes else 0
         places = np.empty((len(codes), rows), dtype=self._place_kind)
-        for line, each, begin, step in zip(places, codes, self._begins, self._steps, strict=True):
-            np.multiply(each, step, out=line)
+        kind = self._place_kind
+        begins, steps = self._begins.astype(kind), self._steps.astype(kind)
+        for line, each, begin, step in zip(places, codes, begins, steps, strict=True):
+            np.multiply(each, step, out=line, dtype=kind, casting="unsafe")
             line += begin
         return places
 
@@ -214,7 +216,9 @@ def draw_kept(
     kept = []
     for width in widths:
         words = numbers.bit_generator.random_raw(width * rows // 2).astype("<u8", copy=False)
-        kept.append(np.ascontiguousarray((words.view("<u4") >= least).reshape(width, rows).T))
+        # Written the other way round at once: a transpose of bytes takes up to four times as long.
+        kept.append(np.empty((rows, width), np.bool_))
+        np.greater_equal(words.view("<u4").reshape(width, rows), least, out=kept[-1].T)
     return kept
 
 

@@ -95,9 +95,11 @@ class TabularModel:
         """Return the network's outputs, a line per row."""
         embedded = [table.take(data.codes[name], axis=0) for name, table in self.tables.items()]
         first = np.vstack([*self.blocks.values(), self.number_block])
-        reached = np.hstack([*embedded, data.numbers]) @ first + self.first_bias
+        reached = np.hstack([*embedded, data.numbers]) @ first
+        reached += self.first_bias
         for weights, bias in self.layers:
-            reached = np.maximum(reached, 0) @ weights + bias
+            reached = np.maximum(reached, 0, out=reached) @ weights
+            reached += bias
         return reached
 
     def losses(self, data: FieldData) -> Floats:

@@ -7,6 +7,7 @@ and those never seen.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -120,16 +121,25 @@ class Plan:
 
     def pool(self, name: str, codes: Codes) -> Codes:
         """Return a field's codes with 0 for the levels that have no row of their own."""
-        return np.where(codes <= self.fields[name].kept, codes, UNSEEN).astype(np.int32)
+        field = self.fields[name]
+        return codes if field.rows == field.levels else np.where(codes <= field.kept, codes, UNSEEN)
 
     def apply(self, data: FieldData, effects: Mapping[str, Floats]) -> FieldData:
         """Return rows as the planned network reads them: pooled codes, effects as numbers."""
-        columns = [effects[name] for name in self.effects]
+        numbers = data.numbers
+        if self.effects:
+            ends = np.cumsum(
+                [numbers.shape[1], *(self.fields[name].effect_columns for name in self.effects)]
+            )
+            numbers = np.empty((len(data), ends[-1]), np.float32)
+            numbers[:, : ends[0]] = data.numbers
+            for name, (begin, end) in zip(self.effects, pairwise(ends), strict=True):
+                numbers[:, begin:end] = effects[name]
         return replace(
             data,
             cardinalities={name: field.rows for name, field in self.fields.items()},
             codes={name: self.pool(name, codes) for name, codes in data.codes.items()},
-            numbers=np.hstack([data.numbers, *columns]).astype(np.float32),
+            numbers=numbers,
         )
 
     def to_allocation(self, rule: str, task: PredictionTask) -> Allocation:

@@ -1,7 +1,7 @@
 """Models without embeddings: what a planned network must beat to be worth its trouble."""
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,12 +13,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.preprocessing import OneHotEncoder
 from threadpoolctl import threadpool_limits
 
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
 from embedalloc.data.effects import expand_numbers
+from embedalloc.data.ordering import Codes, look_up
 from embedalloc.data.table import FieldData
 
 NAMES = ("effects only", "one-hot ridge", "gradient boosting")
@@ -43,49 +43,67 @@ def measure_references(case: DataCase) -> dict[str, Floats]:
     shrunken effect of every field, the second one column per level.
     """
     new = case.validation
-    fitted = fit_references(case, new, [case.validation_effects[name] for name in case.names])
+    effects = [case.validation_effects[name] for name in case.names]
     with threadpool_limits(1), unconverged():
-        return {
+        found = {
             name: new.weigh(measure_losses(model, inputs, new))
-            for name, (model, inputs) in fitted.items()
+            for name, (model, inputs) in fit_references(case, new, effects)
         }
+    return {name: found[name] for name in NAMES}
 
 
 def fit_references(
     case: DataCase, new: FieldData, effects: list[Floats]
-) -> dict[str, tuple[Any, Any]]:
-    """Return the models by name, each with what it is to read of new rows with these effects."""
+) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Yield the models' names, each with the model and what it is to read of new rows.
+
+    The new rows' effects are given. One model after the other, so that the inputs of one are gone
+    before those of the next are made.
+    """
     known = case.training
-    inputs = (
-        join_inputs(known, [case.training_effects[name] for name in case.names]),
-        join_inputs(new, effects),
-    )
+    columns = len(case.names) * case.design.intercept.size
     regression = known.task.kind == "regression"
     if not regression and len(np.unique(known.target)) < 2:
         # The other classes are so rare that no training row has one.
-        constant = DummyClassifier().fit(inputs[0], known.target)
-        return dict.fromkeys(NAMES, (constant, inputs[1]))
-    linear: Any = Ridge() if regression else make_logistic(inputs[0].size * known.task.outputs)
+        constant = DummyClassifier().fit(np.zeros((len(known), 1)), known.target)
+        yield from dict.fromkeys(NAMES, (constant, np.zeros((len(new), 1)))).items()
+        return
+    size = len(known) * (2 * known.numbers.shape[1] + columns)
+    linear: Any = Ridge() if regression else make_logistic(size * known.task.outputs)
+    effects_only, one_hot, boosting = NAMES
     # On a busy machine the threads of gradient boosting wait for each other for minutes.
     with threadpool_limits(1), unconverged():
-        fitted = [
-            (clone(linear).fit(of_known, known.target, sample_weight=known.weights), of_new)
-            for of_known, of_new in (inputs, _encode_levels(known, new))
-        ]
-        fitted.append(_boost(*inputs, known, case.seed))
-    return dict(zip(NAMES, fitted, strict=True))
+        levels = [np.unique(known.codes[name]) for name in known.names]
+        model = _fit(clone(linear), _encode_levels(known, levels), known)
+        yield one_hot, (model, _encode_levels(new, levels))
+        of_known = join_inputs(known, (case.training_effects[name] for name in case.names), columns)
+        of_new = join_inputs(new, effects, columns)
+        yield effects_only, (_fit(linear, of_known, known), of_new)
+        yield boosting, _boost(of_known, of_new, known, case.seed)
 
 
-def _encode_levels(known: FieldData, new: FieldData) -> tuple[Any, Any]:
-    """Return one column per level, and the numbers, of both."""
-    encoder = OneHotEncoder(handle_unknown="ignore").fit(_stack_codes(known))
-    levels, others = (
-        sparse.hstack(
-            [encoder.transform(_stack_codes(rows)), sparse.csr_array(expand_numbers(rows.numbers))]
-        ).tocsr()
-        for rows in (known, new)
-    )
-    return levels, others
+def _fit(model: Any, inputs: Any, known: FieldData) -> Any:
+    return model.fit(inputs, known.target, sample_weight=known.weights)
+
+
+def _encode_levels(data: FieldData, levels: list[Codes]) -> sparse.csr_array:
+    """Return one column for each of these levels, field by field, and the numbers."""
+    numbers = expand_numbers(data.numbers)
+    fields, width = len(levels), len(levels) + numbers.shape[1]
+    entries = np.empty((len(data), width))
+    columns = np.empty((len(data), width), dtype=np.int32)
+    end = 0
+    for place, (name, seen) in enumerate(zip(data.names, levels, strict=True)):
+        begin, end = end, end + len(seen)
+        column_of = np.zeros(data.cardinalities[name], dtype=np.int32)
+        column_of[seen] = np.arange(begin, end)
+        columns[:, place] = look_up(column_of, data.codes[name])
+        entries[:, place] = look_up(np.isin(np.arange(len(column_of)), seen), data.codes[name])
+    columns[:, fields:] = np.arange(end, end + numbers.shape[1])
+    entries[:, fields:] = numbers
+    ends = np.arange(len(data) + 1) * width
+    shape = (len(data), end + numbers.shape[1])
+    return sparse.csr_array((entries.ravel(), columns.ravel(), ends), shape=shape)
 
 
 def _boost(of_known: Floats, of_new: Floats, known: FieldData, seed: int) -> tuple[Any, Floats]:
@@ -138,13 +156,18 @@ def unconverged() -> Iterator[None]:
         yield
 
 
-def join_inputs(data: FieldData, effects: list[Floats]) -> Floats:
-    """Return the numbers of rows, as the effects' model reads them, beside effects."""
-    return np.hstack([expand_numbers(data.numbers), *effects])
+def join_inputs(data: FieldData, effects: Iterable[Floats], columns: int) -> Floats:
+    """Return the numbers of rows, as the effects' model reads them, beside effects.
 
-
-def _stack_codes(data: FieldData) -> Floats:
-    return np.stack([data.codes[name] for name in data.names], axis=1)
+    The effects are looked up one by one; `columns` is how many columns they have in all.
+    """
+    end = 2 * data.numbers.shape[1]
+    inputs = np.empty((len(data), end + columns))
+    inputs[:, :end] = expand_numbers(data.numbers)
+    for each in effects:
+        begin, end = end, end + each.shape[1]
+        inputs[:, begin:end] = each
+    return inputs
 
 
 def measure_losses(model: Any, inputs: Any, data: FieldData) -> Floats:

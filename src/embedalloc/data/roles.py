@@ -91,7 +91,7 @@ class Roles:
                 if name in columns or (name != role.column and name in frame.columns):
                     raise DataError(f"column {name!r} is there twice; rename one")
             columns |= new
-        return pd.DataFrame(columns, index=frame.index)
+        return pd.DataFrame(columns, index=frame.index, copy=False)
 
 
 def name_part(column: str, part: str) -> str:

@@ -42,13 +42,15 @@ class NumberScale(NamedTuple):
 
 def measure_scale(values: Floats) -> NumberScale:
     """Return how a column with these values is read, whatever the rows' order; nan is missing."""
-    present = np.sort(values[~np.isnan(values)])
+    present = values[~np.isnan(values)]
+    present.sort()
     if not present.size:
         return NumberScale(0.0, 0.0, 1.0, logarithm=False)
     # The mean of the middle two; their sum could be infinite.
     low, high = present[(present.size - 1) // 2], present[present.size // 2]
     median = float(low if low == high else low / 2 + high / 2)
-    filled = np.sort(np.append(present, np.full(len(values) - len(present), median)))
+    missing = len(values) - len(present)
+    filled = np.sort(np.append(present, np.full(missing, median))) if missing else present
     logarithm = bool(filled[0] >= 0) and _measure_skewness(filled) > LARGEST_SKEWNESS
     mean, deviation = measure_spread(np.log1p(filled) if logarithm else filled)
     return NumberScale(median, mean, deviation if deviation > 0 else 1.0, logarithm)

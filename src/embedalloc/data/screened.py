@@ -160,6 +160,7 @@ def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Dec
             tried[k] = again
             later = (MOST_TURNS - 1 - number) * len(places) + MOST_TURNS  # the split plan is last
             case.trained(len(places) - done + later)
+        del turn, found  # and their rows
     chosen = choose(tried)
     split = split_dimensions(case, chosen.plan)
     if split is not None:

@@ -11,7 +11,7 @@ from embedalloc.data.case import DataCase, Limits
 from embedalloc.data.decision import Decision
 from embedalloc.data.network import one_thread
 from embedalloc.data.rules import DataRule
-from embedalloc.data.table import FieldData, sample_rows, suggest_budget
+from embedalloc.data.table import FieldData, suggest_budget
 from embedalloc.data.time_limit import fit_into
 from embedalloc.data.worth import measure_worth
 from embedalloc.memory import parse_budget
@@ -29,11 +29,10 @@ class Found(NamedTuple):
 
 def search_plan(
     rule: DataRule,
-    everything: FieldData,
+    data: FieldData,
     budget: int | str | None,
     *,
     limits: Limits,
-    max_rows: int,
     minutes: Any,
     seed: int,
     prepare: Callable[..., DataCase],
@@ -42,21 +41,18 @@ def search_plan(
 
     Parameters
     ----------
-    rule, everything
-        The rule, and all rows.
-    budget, limits, max_rows, minutes, seed
+    rule, data
+        The rule, and the rows, or a sample of them.
+    budget, limits, minutes, seed
         What the user wants; without a budget it is what pays three dimensions of every field.
     prepare
         Makes a case of rows, and of a `deadline`.
     """
     amount = None
     if budget != "auto":
-        amount = (
-            suggest_budget(everything.cardinalities) if budget is None else parse_budget(budget)
-        )
+        amount = suggest_budget(data.cardinalities) if budget is None else parse_budget(budget)
         if not rule.fits_small_budgets:
-            build_problem(everything.cardinalities, amount, **limits.constraints())
-    data = sample_rows(everything, max_rows, seed=seed)
+            build_problem(data.cardinalities, amount, **limits.constraints())
     if minutes is not None:
         minutes = real_number(minutes, "minutes")
         prepare = partial(prepare, deadline=time.monotonic() + 60 * minutes)

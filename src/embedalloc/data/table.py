@@ -19,10 +19,13 @@ from embedalloc.data.ordering import (
     Codes,
     Hashes,
     Rows,
+    cut,
     hash_rows,
     identify_rows,
+    look_up,
     order_canonically,
     scramble,
+    smallest_type,
     sort_places,
 )
 from embedalloc.data.scaling import NumberScale, measure_scale, measure_spread, standardise
@@ -235,8 +238,9 @@ class FieldLevels:
     def encode(self, column: pd.Series) -> Codes:
         """Return the codes of a column's values."""
         position = self.levels.get_indexer(pd.Index(_unwrap_categories(column)))
-        known = np.append(self.codes, UNSEEN).astype(np.int32)
-        return np.where(column.isna().to_numpy(), self.missing, known[position]).astype(np.int32)
+        codes = np.append(self.codes, UNSEEN).astype(smallest_type(self.cardinality))[position]
+        codes[column.isna().to_numpy()] = self.missing
+        return codes
 
 
 @dataclass(frozen=True)
@@ -303,11 +307,11 @@ def learn_encoding(
         Weights, groups and times of the rows.
     """
     found = {name: _find_levels(frame[name], name) for name in sorted(categorical)}
-    numbers = {
-        name: _read_numbers(frame[name], name) for name in sorted(set(frame.columns) - set(found))
-    }
+    numeric = sorted(set(frame.columns) - set(found))
+    # Numbers are read whenever they are needed: large tables are all that takes memory here.
+    scales = {name: measure_scale(_read_numbers(frame[name], name)) for name in numeric}
     pooled = [_pool_rare(raw, min_frequency) for raw, _ in found.values()]
-    basis = hash_rows(list(numbers.values()), target)
+    basis = hash_rows((_read_numbers(frame[name], name) for name in numeric), target)
     numbered, order = order_canonically(pooled, basis)
     fields = {}
     for (name, (raw, levels)), codes in zip(found.items(), numbered, strict=True):
@@ -315,14 +319,16 @@ def learn_encoding(
         code_of[raw] = codes
         cardinality = int(codes.max(initial=0)) + 1
         fields[name] = FieldLevels(levels, code_of[:-1], int(code_of[-1]), cardinality)
+    del found, pooled, raw, codes
     keys = identify_rows(numbered, basis, order)
-    del found, pooled, raw, codes, basis  # large tables are all that takes memory here
-    scales = {name: measure_scale(values) for name, values in numbers.items()}
+    del basis
     # What the encoder would make of the same rows, without looking their values up again.
     data = FieldData(
         {name: levels.cardinality for name, levels in fields.items()},
         {name: numbered.pop(0)[order] for name in fields},
-        _scale_columns(numbers.values(), scales, len(frame))[order],
+        _scale_columns((_read_numbers(frame[name], name) for name in numeric), scales, len(frame))[
+            order
+        ],
         task.encode(target)[order],
         task,
         *(about or RowNotes()).take(order),
@@ -362,11 +368,34 @@ def _unwrap_categories(column: pd.Series) -> pd.Series:
 
 def _find_levels(column: pd.Series, name: str) -> tuple[Codes, pd.Index]:
     """Return level numbers and levels; a missing value has the number after the last level."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return _find_categories(column)
     try:
-        codes, levels = pd.factorize(_unwrap_categories(column), use_na_sentinel=True)
+        codes, levels = pd.factorize(column, use_na_sentinel=True)
     except TypeError as error:
         raise DataError(f"column {name!r}: values that cannot be levels ({error})") from None
-    return np.where(codes < 0, len(levels), codes).astype(np.int32), pd.Index(levels)
+    codes[codes < 0] = len(levels)
+    return codes.astype(_type_of_levels(levels)), pd.Index(levels)
+
+
+def _find_categories(column: pd.Series) -> tuple[Codes, pd.Index]:
+    """Return the same as `_find_levels` does of what the categories stand for."""
+    codes, categories = column.array.codes, column.cat.categories
+    first = np.full(len(categories) + 1, len(codes))  # the row of each; missing ones' is the last
+    for piece in reversed(list(cut(codes))):
+        some = codes[piece][::-1]  # of equal ones the last assignment stays
+        first[some] = np.arange(piece.start + len(some), piece.start, -1) - 1
+    there = np.argsort(first[:-1])[: np.count_nonzero(first[:-1] < len(codes))]
+    levels = categories.take(there).rename(None)
+    number_of = np.full(len(first), len(there), dtype=_type_of_levels(levels))
+    number_of[there] = np.arange(len(there))
+    missing = first[-1] < len(codes)
+    return look_up(number_of, codes), levels.astype(object) if missing else levels
+
+
+def _type_of_levels(levels: pd.Index) -> np.dtype[np.unsignedinteger[Any]]:
+    """Return a type for levels, a missing value and the unseen one."""
+    return smallest_type(len(levels) + 1)
 
 
 def _pool_rare(codes: Codes, min_frequency: int) -> Codes:
@@ -375,7 +404,7 @@ def _pool_rare(codes: Codes, min_frequency: int) -> Codes:
         return codes  # numbered without gaps already
     common = np.bincount(codes) >= min_frequency
     new = np.where(common, np.cumsum(common) - 1, common.sum())
-    return new[codes].astype(np.int32)
+    return look_up(new.astype(codes.dtype), codes)
 
 
 def _read_numbers(column: pd.Series, name: str) -> Floats:
@@ -386,7 +415,7 @@ def _read_numbers(column: pd.Series, name: str) -> Floats:
         raise DataError(
             f"column {name!r}: holds values that are not numbers; name it as categorical or drop it"
         ) from None
-    return np.where(np.isfinite(values), values, np.nan)
+    return values if np.isfinite(values).all() else np.where(np.isfinite(values), values, np.nan)
 
 
 def _scale_columns(
@@ -394,5 +423,6 @@ def _scale_columns(
 ) -> NDArray[np.float32]:
     numbers = np.empty((rows, len(scales)), dtype=np.float32)
     for position, (values, scale) in enumerate(zip(columns, scales.values(), strict=True)):
-        numbers[:, position] = scale.read(values)
+        for piece in cut(values):
+            numbers[piece, position] = scale.read(values[piece])
     return numbers

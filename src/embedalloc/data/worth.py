@@ -30,17 +30,19 @@ def measure_worth(case: DataCase) -> dict[str, float]:
     if known.task.kind != "regression" and len(np.unique(known.target)) < 2:
         return {}  # the other classes are so rare that no training row has one
     rows = np.sort(known.shuffle(case.seed, "worth")[:MOST_ROWS])
-    learnt = [case.training_effects[name][rows] for name in case.names]
+    columns = len(case.names) * case.design.intercept.size
     told = [case.validation_effects[name] for name in case.names]
     some = known.take(rows)
-    inputs = join_inputs(some, learnt)
+    learnt = (case.training_effects[name][rows] for name in case.names)
+    inputs = join_inputs(some, learnt, columns)
     regression = known.task.kind == "regression"
     model: Any = Ridge() if regression else make_logistic(inputs.size * known.task.outputs)
     with threadpool_limits(1), unconverged():
         model.fit(inputs, some.target, sample_weight=some.weights)
 
         def loss(effects: list[Floats]) -> float:
-            return float(new.weigh(measure_losses(model, join_inputs(new, effects), new)).mean())
+            inputs = join_inputs(new, effects, columns)
+            return float(new.weigh(measure_losses(model, inputs, new)).mean())
 
         least = loss(told)
         without = {

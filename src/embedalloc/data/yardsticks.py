@@ -11,7 +11,12 @@ from threadpoolctl import threadpool_limits
 
 from embedalloc.arrays import Floats
 from embedalloc.data.case import DataCase
-from embedalloc.data.references import fit_references, measure_every_class, measure_losses
+from embedalloc.data.references import (
+    NAMES,
+    fit_references,
+    measure_every_class,
+    measure_losses,
+)
 from embedalloc.data.table import FieldData
 
 #: The score beside the loss, by task.
@@ -40,10 +45,11 @@ def measure_yardsticks(case: DataCase, test: FieldData) -> dict[str, Measured]:
     losses_of = measure_losses if test.task.kind == "regression" else measure_every_class
     effects = [case.design.fields[name].read(test.codes[name]) for name in case.names]
     with threadpool_limits(1):
-        return {
+        found = {
             name: score_losses(losses_of(model, inputs, test).T.ravel(), test)
-            for name, (model, inputs) in fit_references(case, test, effects).items()
+            for name, (model, inputs) in fit_references(case, test, effects)
         }
+    return {name: found[name] for name in NAMES}
 
 
 def _ask_every_class(test: FieldData) -> FieldData:
