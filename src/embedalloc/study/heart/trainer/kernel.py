@@ -28,16 +28,19 @@ from embedalloc.study.heart.trainer.vectors import (
     Matrix,
     U,
     Vector,
+    all_above,
     eight,
+    eight_sums,
     eight_zeros,
     fma,
-    inner_product,
+    inner_eights,
     line,
     matrix,
     part,
     put,
     quotients,
     roots,
+    rough_inverses,
     set_product,
     set_wide_product,
     transposed,
@@ -56,6 +59,8 @@ config.CACHE_DIR = str(CACHE.code)  # type: ignore[attr-defined]
 
 #: Numbers in a line of the processor's cache.
 CACHE_LINE = 8
+#: Of a table, and rows of the first layer, that are stepped at a time.
+COLUMNS = U(16)
 ADAM_BETA_1, ADAM_BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 
 
@@ -72,12 +77,13 @@ class Layers(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """Cardinalities and first-layer columns of the predictors, and the other sizes."""
+    """Cardinalities and first-layer columns of the predictors, and the other sizes and places."""
 
     cardinalities: Ints
     columns: Ints
     one_hot: bool
-    tables: int  # parameters of all tables: where the first layer begins
+    starts: Ints  # where each table begins: it stands column after column and fills up eights
+    tables: int  # where the first layer begins
     numeric: int
     first: int
     second: int
@@ -153,17 +159,16 @@ def _compiled(function: Function) -> Function:
 
 
 def split_layers(flat: Floats, sizes: Sizes) -> Layers:
-    """Return the dense layers as views of the flat weights, which start with the tables."""
+    """Return the dense layers as views of the flat weights behind the tables."""
     first, second, columns = sizes.first, sizes.second, sizes.columns.sum()
-    a = sizes.tables
-    b = a + columns * first
+    b = columns * first
     c = b + sizes.numeric * first
     d = c + first
     e = d + second * first
     return Layers(
-        flat[a:b].reshape(columns, first), flat[b:c].reshape(sizes.numeric, first), flat[c:d],
+        flat[:b].reshape(columns, first), flat[b:c].reshape(sizes.numeric, first), flat[c:d],
         flat[d:e].reshape(second, first), flat[e : e + second],
-        flat[e + second : e + 2 * second], flat[e + 2 * second :],
+        flat[e + second : e + 2 * second], flat[e + 2 * second : e + 2 * second + 1],
     )  # fmt: skip
 
 
@@ -171,19 +176,19 @@ _layers = part(split_layers)
 
 
 @part
-def _zeros(size: int, at: int) -> Floats:
-    """Return zeros, of which that at a place begins a line of the processor's cache.
+def _zeros(size: int) -> Floats:
+    """Return zeros that begin a line of the processor's cache.
 
     A vector that lies in two lines takes twice as long to load.
     """
     room = np.zeros(size + CACHE_LINE)
-    begin = -(room.ctypes.data // room.itemsize + at) % CACHE_LINE
+    begin = -(room.ctypes.data // room.itemsize) % CACHE_LINE
     return room[begin : begin + size]
 
 
 @part
 def _empty(rows: int, columns: int) -> Matrix:
-    return matrix(_zeros(rows * columns, 0), 0, rows, columns)
+    return matrix(_zeros(rows * columns), 0, rows, columns)
 
 
 @part
@@ -197,12 +202,12 @@ def _batch(rows: int, sizes: Sizes) -> _Batch:
 
 @part
 def _parameters(flat: Floats, sizes: Sizes) -> _Parameters:
-    layers = _layers(flat, sizes)
+    layers = _layers(flat[sizes.tables :], sizes)
     inputs = sizes.tables + sizes.columns.sum() * sizes.first
     second = inputs + (sizes.numeric + 1) * sizes.first
     folded = line(layers.categorical)
     if not sizes.one_hot:
-        folded = _zeros(sizes.cardinalities.sum() * sizes.first, 0)
+        folded = _zeros(sizes.cardinalities.sum() * sizes.first)
     return _Parameters(
         flat, layers,
         matrix(flat, inputs, sizes.numeric + 1, sizes.first),
@@ -222,43 +227,64 @@ def _everything(rows: int, sizes: Sizes) -> _Pass:
 @part
 def _fold_tables(weights: _Parameters, sizes: Sizes, reach: Ints) -> None:
     """Set `folded` to table times first-layer weights, one row per category of all predictors."""
-    at, category, first_layer, width = 0, 0, sizes.tables, sizes.first
+    category, first_layer, width = U0, U(sizes.tables), U(sizes.first)
     if sizes.one_hot:
         return
     for j in range(sizes.columns.size):
-        n, d = sizes.cardinalities[j], sizes.columns[j]
-        table, block = matrix(weights.flat, at, n, d), matrix(weights.flat, first_layer, d, width)
-        set_wide_product(table, block, matrix(weights.folded, category * width, reach[j], width))
-        at, category, first_layer = at + n * d, category + n, first_layer + d * width
+        n, d = U(sizes.cardinalities[j]), U(sizes.columns[j])
+        table = matrix(weights.flat, sizes.starts[j], d, n)
+        block = matrix(weights.flat, first_layer, d, width)
+        rows = matrix(weights.folded, category * width, reach[j], width)
+        set_wide_product(transposed(table), block, rows)
+        category, first_layer = category + n, first_layer + d * width
 
 
 @part
 def _step_tables(
-    weights: _Parameters, grad: _Parameters, sizes: Sizes, reach: Ints, moments: _Moments
-) -> None:
+    weights: _Parameters, grad: _Parameters, sizes: Sizes, reach: Ints, inner: Floats,
+    moments: _Moments,
+) -> None:  # fmt: skip
     """Carry the gradient by the folded rows on to tables and their part of the first layer; step.
 
-    The gradient of the first layer is used while it is in registers and never written down. That
-    of the tables is computed beside it: Adam's divisions leave time for it.
+    Then fold again. A few columns go through all of it before the next ones are read: so all is
+    read once, for it would not stay in the nearest cache. Gradients stay there: that of the first
+    layer takes the same place for all columns, and so does that of a table, in eights to be summed.
     """
     flat, width = weights.flat, U(sizes.first)
-    at, category, first_layer = U0, U0, U(sizes.tables)
-    grad.flat[: sizes.tables] = 0.0
+    category, first_layer = U0, U(sizes.tables)
     for j in range(sizes.columns.size):
-        n, d = U(sizes.cardinalities[j]), U(sizes.columns[j])
-        for k in range(at, at + d):
-            for u in range(first_layer, first_layer + width, U32):
-                old, total = wide(flat, u), wide_zeros()
-                row, place = category * width + (u - first_layer), k
-                for _ in range(U(reach[j])):
-                    some = wide(grad.folded, row)
-                    grad.flat[place] += inner_product(some, old)
-                    total = fma(flat[place], some, total)
-                    row, place = row + width, place + d
-                _step_wide(flat, u, total, moments)
-            first_layer += width
-        at, category = at + n * d, category + n
-    _step(flat, grad.flat, 0, sizes.tables, moments)
+        n, d, at = U(sizes.cardinalities[j]), U(sizes.columns[j]), U(sizes.starts[j])
+        slopes = matrix(grad.folded, category * width, reach[j], width)
+        folded = matrix(weights.folded, category * width, reach[j], width)
+        inner[: U8 * n * min(COLUMNS, d)] = 0.0  # rows beyond the reach have no slopes
+        for done in range(U0, d, COLUMNS):
+            table = matrix(flat, at, min(COLUMNS, d - done), n)
+            block = matrix(flat, first_layer, table.rows, width)
+            gradient = matrix(grad.flat, sizes.tables, table.rows, width)
+            _set_inner_eights(slopes, block, n, inner)
+            set_wide_product(table, slopes, gradient)
+            for i in range(U0, block.rows * width, U8):
+                _step(flat, block.at + i, eight(grad.flat, gradient.at + i), moments)
+            for i in range(U0, table.rows * n, U8):
+                _step(flat, at + i, eight_sums(inner, i * U8), moments)
+            set_wide_product(transposed(table), block, folded, done > U0)
+            at, first_layer = at + table.rows * n, first_layer + table.rows * width
+        category += n
+
+
+@part
+def _set_inner_eights(slopes: Matrix, block: Matrix, apart: int, out: Floats) -> None:
+    """Set eights whose sums are the products of rows; those of a row of the block stand apart."""
+    width = block.columns
+    for c in range(slopes.rows):
+        for u in range(U0, width, U32):
+            some = wide(slopes.values, slopes.at + c * width + u)
+            for k in range(block.rows):
+                eights = inner_eights(some, wide(block.values, block.at + k * width + u))
+                place = (k * apart + c) * U8
+                if u > U0:
+                    eights = eights + eight(out, place)
+                put(out, place, eights)
 
 
 @part
@@ -367,27 +393,29 @@ def _backward(
 
 
 @part
-def _step(weights: Floats, grad: Floats, begin: int, end: int, moments: _Moments) -> None:
-    """Move the weights from one place to another by Adam."""
-    sums, squares, rate, shift, decay = moments
-    for i in range(U(begin), U(end)):
-        g = fma(decay, weights[i], grad[i])
-        sums[i] = fma(ADAM_BETA_1, sums[i], g)
-        squares[i] = fma(g, g, ADAM_BETA_2 * squares[i])
-        weights[i] -= rate * sums[i] / (math.sqrt(squares[i]) + shift)
+def _step(weights: Floats, at: int, grad: Vector, moments: _Moments) -> None:
+    """Move eight weights by Adam.
 
-
-@part
-def _step_wide(weights: Floats, at: int, grad: Vector, moments: _Moments) -> None:
-    """Move thirty-two weights by Adam: `_step` with their gradient in registers."""
+    1 / (root + shift) is estimated in single precision, and a step of Newton's method doubles its
+    seven digits: root and quotient in double precision would take longer than all the rest. They
+    are needed only where the shift, Adam's epsilon, is not small beside the root.
+    """
     sums, squares, rate, shift, decay = moments
-    old = wide(weights, at)
+    old = eight(weights, at)
     g = fma(decay, old, grad)
-    first = fma(ADAM_BETA_1, wide(sums, at), g)
-    second = fma(g, g, ADAM_BETA_2 * wide(squares, at))
+    first = fma(ADAM_BETA_1, eight(sums, at), g)
+    second = fma(g, g, ADAM_BETA_2 * eight(squares, at))
     put(sums, at, first)
     put(squares, at, second)
-    put(weights, at, old + quotients(-rate * first, shift + roots(second)))
+    inverse = rough_inverses(second, shift)
+    root = fma(-shift, inverse, 1.0)  # times the inverse
+    if all_above(root, 0.99):
+        error = fma(root, root, (-1.0 * inverse) * second * inverse)  # of its square
+        move = first * inverse
+        move = fma(move, error * fma(-0.5, root, 1.0), move)
+    else:
+        move = quotients(first, shift + roots(second))
+    put(weights, at, fma(-rate, move, old))
 
 
 @_compiled
@@ -417,23 +445,22 @@ def fit(
     masks: tuple[Bytes, Bytes], steps: Steps, history: Floats,
 ) -> tuple[Floats, Floats, int, int]:  # fmt: skip
     """Train; return the last and the best weights, the epoch of the best and the epochs run."""
-    flat, sums, squares = (
-        _zeros(start.size, sizes.tables), _zeros(start.size, sizes.tables),
-        _zeros(start.size, sizes.tables),
-    )  # fmt: skip
+    flat, sums, squares = _zeros(start.size), _zeros(start.size), _zeros(start.size)
     flat[:] = start
-    weights = _parameters(flat, sizes)
-    grad = _parameters(_zeros(start.size, sizes.tables), sizes)
-    stepped = 0 if sizes.one_hot else sizes.tables + sizes.columns.sum() * sizes.first
+    weights, grad = _parameters(flat, sizes), _parameters(_zeros(start.size), sizes)
+    inner, stepped = _zeros(0), 0
+    if not sizes.one_hot:
+        inner = _zeros(8 * COLUMNS * (sizes.cardinalities.sum() + 1))
+        stepped = sizes.tables + sizes.columns.sum() * sizes.first
     rows, step, all_held_out = data.codes.shape[0], 0, _everything(held_out.codes.shape[0], sizes)
     full, rest = _batch(min(steps.batch, rows), sizes), _batch(rows % steps.batch, sizes)
     judged = _batch(held_out.codes.shape[0], sizes)
     best, best_value, best_epoch, epoch = flat.copy(), np.inf, 0, 0
+    _fold_tables(weights, sizes, data.reach)
     while epoch < history.shape[0] and epoch - best_epoch < steps.patience:
         over = _Pass(orders[epoch], masks[0][epoch], masks[1][epoch], steps.dropout_scale)
         for begin in range(0, rows, steps.batch):
             batch = full if begin + steps.batch <= rows else rest
-            _fold_tables(weights, sizes, data.reach)
             _forward(data, over, begin, weights, batch)
             _backward(data, over, begin, weights, grad, batch)
             step += 1
@@ -444,8 +471,9 @@ def fit(
                 ADAM_EPSILON / per_root, steps.weight_decay,
             )  # fmt: skip
             if not sizes.one_hot:
-                _step_tables(weights, grad, sizes, data.reach, moments)
-            _step(flat, grad.flat, stepped, flat.size, moments)
+                _step_tables(weights, grad, sizes, data.reach, inner, moments)
+            for at in range(U(stepped), U(flat.size), U8):
+                _step(flat, at, eight(grad.flat, at), moments)
         _fold_tables(weights, sizes, held_out.reach)
         _forward(held_out, all_held_out, 0, weights, judged)
         history[epoch] = _scores(judged.logits, held_out.labels)

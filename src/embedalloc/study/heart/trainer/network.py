@@ -121,7 +121,7 @@ def split_weights(shape: NetworkShape, weights: Floats) -> tuple[tuple[Floats, .
     for n, d in zip(shape.cardinalities, shape.dimensions or (), strict=bool(shape.dimensions)):
         tables.append(weights[start : start + n * d].reshape(n, d))
         start += n * d
-    return tuple(tables), split_layers(weights, _sizes(shape))
+    return tuple(tables), split_layers(weights[start:], _sizes(shape))
 
 
 def draw_weights(
@@ -217,7 +217,7 @@ def train(
     if not np.isfinite(history).all():
         epoch = 1 + int(np.argmin(np.isfinite(history).all(axis=1)))
         raise FloatingPointError(f"training diverged: validation loss not finite at epoch {epoch}")
-    final = _narrow_weights(shape, best if settings.restore_best else last)
+    final = (best if settings.restore_best else last)[_places(shape)[1]]
     return TrainedNetwork(shape, final, best_epoch, epochs_run, *history.T.copy())
 
 
@@ -227,7 +227,8 @@ def compile_kernel() -> None:
     rng = np.random.default_rng(0)
     rows = Rows(rng.integers(0, 3, (40, 1)), rng.normal(size=(40, 1)), np.arange(40) % 2)
     shape = NetworkShape((3,), (2,), 1)
-    weights, schedule = draw_weights(shape, rng), draw_schedule(rng, 40, 1, shape.hidden, 0.25)
+    weights = _widen_weights(shape, draw_weights(shape, rng))
+    schedule = draw_schedule(rng, 40, 1, shape.hidden, 0.25)
     sizes, data = _sizes(shape), _data(shape, rows)
     masks, steps = (schedule.kept_first, schedule.kept_second), Steps(1e-3, 0.0, 1.0, 32, 1, 0)
     with CACHE.checked():
@@ -264,31 +265,34 @@ def _widen(kept: Bytes, units: int) -> Bytes:
     return np.pad(kept, ((0, 0), (0, 0), (0, missing))) if missing else kept
 
 
-def _widen_weights(shape: NetworkShape, weights: Floats) -> Floats:
-    """Return a copy of the weights with units that have none: they stay at zero in training."""
+@cache
+def _places(shape: NetworkShape) -> tuple[int, Ints]:
+    """Return how many weights the kernel has, and where in them each weight stands.
+
+    There a table stands column after column and fills up eights, as all weights do, and units
+    that were added have weights, which stay at zero in training.
+    """
     wide = _padded(shape)
-    if wide == shape:
-        return weights.copy()
-    widened = np.zeros(wide.parameters)
-    for narrow, padded in _pairs(shape, weights, widened):
-        padded[:] = narrow
+    sizes = _sizes(wide)
+    dense = wide.parameters - wide.embedding_parameters
+    size = sizes.tables + -(-dense // 8) * 8
+    everywhere = np.arange(size, dtype=np.float64)
+    tables = [
+        everywhere[at : at + n * d].reshape(d, n).T
+        for at, n, d in zip(sizes.starts, shape.cardinalities, shape.dimensions or (), strict=False)
+    ]
+    narrow = split_layers(np.empty(shape.parameters - shape.embedding_parameters), _sizes(shape))
+    layers = split_layers(everywhere[sizes.tables :], sizes)
+    cut = [of[tuple(map(slice, to.shape))] for of, to in zip(layers, narrow, strict=True)]
+    return size, np.concatenate([each.ravel() for each in (*tables, *cut)]).astype(np.int64)
+
+
+def _widen_weights(shape: NetworkShape, weights: Floats) -> Floats:
+    """Return the weights as the kernel takes them."""
+    size, places = _places(shape)
+    widened = np.zeros(size)
+    widened[places] = weights
     return widened
-
-
-def _narrow_weights(shape: NetworkShape, widened: Floats) -> Floats:
-    if _padded(shape) == shape:
-        return widened
-    weights = np.empty(shape.parameters)
-    for narrow, padded in _pairs(shape, weights, widened):
-        narrow[:] = padded
-    return weights
-
-
-def _pairs(shape: NetworkShape, weights: Floats, widened: Floats) -> list[tuple[Floats, Floats]]:
-    """Return views of the same tables and layers in both forms."""
-    narrow, wide = split_weights(shape, weights), split_weights(_padded(shape), widened)
-    pairs = zip((*narrow[0], *narrow[1]), (*wide[0], *wide[1]), strict=True)
-    return [(one, other[tuple(map(slice, one.shape))]) for one, other in pairs]
 
 
 def _plain(values: NDArray[Any], dtype: type[Any]) -> NDArray[Any]:
@@ -316,5 +320,7 @@ def _data(shape: NetworkShape, rows: Rows) -> Data:
 
 def _sizes(shape: NetworkShape) -> Sizes:
     n, d = (np.array(each, dtype=np.int64) for each in (shape.cardinalities, shape.columns))
-    one_hot, tables = shape.dimensions is None, shape.embedding_parameters
-    return Sizes(n, d, one_hot, tables, shape.numeric, *shape.hidden)
+    one_hot = shape.dimensions is None
+    filled = np.zeros_like(n) if one_hot else -(-n * d // 8) * 8
+    starts = np.cumsum(filled) - filled
+    return Sizes(n, d, one_hot, starts, int(filled.sum()), shape.numeric, *shape.hidden)

@@ -6,7 +6,7 @@ share the loads of factors.
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -95,7 +95,8 @@ _lower(operator.mul, "fmul")
 
 def _call(builder: ir.IRBuilder, name: str, form: ir.Type, *given: ir.Value) -> ir.Value:
     """Call a function of LLVM whose arguments and result are of one type."""
-    suffix = f"v{form.count}f64" if isinstance(form, ir.VectorType) else "f64"
+    is_vector = isinstance(form, ir.VectorType)
+    suffix = f"v{form.count}{form.element.intrinsic_name}" if is_vector else form.intrinsic_name
     kind = ir.FunctionType(form, [form] * len(given))
     called = get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
     return builder.call(called, [_spread(builder, each, form) for each in given])
@@ -103,12 +104,12 @@ def _call(builder: ir.IRBuilder, name: str, form: ir.Type, *given: ir.Value) -> 
 
 @_instruction
 def fma(_: Any, f: Any, x: Any, y: Any) -> Any:
-    """Return f x + y, rounded once; f may be a number, and so may all three."""
+    """Return f x + y, rounded once; f and y may be numbers, and so may all three."""
 
     def build(context: Any, builder: ir.IRBuilder, calls: Any, given: Any) -> ir.Value:
         return _call(builder, "fma", context.get_value_type(calls.return_type), *given)
 
-    return y(f, x, y), build
+    return x(f, x, y), build
 
 
 @_instruction
@@ -124,24 +125,75 @@ def quotients(_: Any, x: Any, y: Any) -> Any:
 
 
 @_instruction
-def inner_product(_: Any, x: Any, y: Any) -> Any:
-    """Return the sum of x y of wide vectors: the four eights, then halves, two by two."""
+def all_above(_: Any, x: Any, bound: Any) -> Any:
+    """Return whether all numbers of a vector are above a bound."""
 
     def build(_: Any, builder: ir.IRBuilder, calls: Any, given: Any) -> ir.Value:
-        index = ir.IntType(32)
+        above = builder.fcmp_ordered(">", given[0], _spread(builder, given[1], x.form))
+        bits = ir.IntType(x.size)
+        return builder.icmp_unsigned("==", builder.bitcast(above, bits), ir.Constant(bits, -1))
 
-        def cut(vector: ir.Value, begin: int, size: int) -> ir.Value:
-            places = ir.Constant(ir.VectorType(index, size), [*range(begin, begin + size)])
-            return builder.shuffle_vector(vector, vector, places)
+    return types.boolean(x, bound), build
 
-        products = builder.fmul(*given)
-        a, b, c, d = (cut(products, begin, 8) for begin in (0, 8, 16, 24))
-        total = builder.fadd(builder.fadd(a, b), builder.fadd(c, d))
-        for size in (4, 2, 1):
-            total = builder.fadd(cut(total, 0, size), cut(total, size, size))
-        return builder.extract_element(total, index(0))
 
-    return types.float64(x, y), build
+@_instruction
+def rough_inverses(_: Any, x: Any, shift: Any) -> Any:
+    """Return 1 / (sqrt(x) + shift) to seven digits: in single precision, four times as fast."""
+
+    def build(_: Any, builder: ir.IRBuilder, calls: Any, given: Any) -> ir.Value:
+        form = ir.VectorType(ir.FloatType(), x.size)
+        root = _call(builder, "sqrt", form, builder.fptrunc(given[0], form))
+        moved = builder.fadd(root, _spread(builder, builder.fptrunc(given[1], form.element), form))
+        return builder.fpext(builder.fdiv(ir.Constant(form, [1.0] * x.size), moved), x.form)
+
+    return x(x, shift), build
+
+
+def _taken(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, places: Iterable[int]) -> ir.Value:
+    """Return the numbers at these places of x and y, which count on behind x."""
+    chosen = [*places]
+    index = ir.VectorType(ir.IntType(32), len(chosen))
+    return builder.shuffle_vector(x, y, ir.Constant(index, chosen))
+
+
+@_instruction
+def inner_eights(_: Any, x: Any, y: Any) -> Any:
+    """Return eight numbers whose sum is that of x y, of wide vectors."""
+
+    def build(_: Any, builder: ir.IRBuilder, calls: Any, given: Any) -> ir.Value:
+        total = ir.Constant(_EIGHT.form, None)
+        for begin in range(0, _WIDE.size, _EIGHT.size):
+            places = range(begin, begin + _EIGHT.size)
+            some, others = (_taken(builder, each, each, places) for each in given)
+            total = _call(builder, "fma", _EIGHT.form, some, others, total)
+        return total
+
+    return _EIGHT(x, y), build
+
+
+@_instruction
+def eight_sums(_: Any, x: Any, at: Any) -> Any:
+    """Return the sums of the eight vectors of eight that begin at a place."""
+
+    def build(context: Any, builder: ir.IRBuilder, calls: Any, given: Any) -> ir.Value:
+        place = _place(context, builder, calls.args, given, _EIGHT.form)
+        rows = [builder.load(builder.gep(place, [ir.IntType(32)(k)]), align=8) for k in range(8)]
+        # A sum of all lanes at a time would take twice as many steps as sums of two rows at a time.
+        for apart in (1, 2, 4):
+            low = [
+                side + begin + k
+                for begin in range(0, 8, 2 * apart)
+                for side in (0, 8)
+                for k in range(apart)
+            ]
+            high = [k + apart for k in low]
+            rows = [
+                builder.fadd(_taken(builder, *two, low), _taken(builder, *two, high))
+                for two in zip(rows[::2], rows[1::2], strict=True)
+            ]
+        return rows[0]
+
+    return _EIGHT(x, at), build
 
 
 def _place(context: Any, builder: ir.IRBuilder, kinds: Any, given: Any, form: Any) -> ir.Value:
@@ -247,8 +299,8 @@ def transposed(x: Matrix) -> Matrix:
 
 
 @part
-def set_wide_product(a: Matrix, b: Matrix, out: Matrix) -> None:
-    """Set out, whose rows are wide, to the matrix product a b.
+def set_wide_product(a: Matrix, b: Matrix, out: Matrix, more: bool = False) -> None:
+    """Set out, whose rows are wide, to the matrix product a b, or to that much more.
 
     Two rows at a time share what is loaded of b; a last odd one is done twice.
     """
@@ -257,6 +309,8 @@ def set_wide_product(a: Matrix, b: Matrix, out: Matrix) -> None:
         j = min(i + U1, out.rows - U1)
         for u in range(U0, width, U32):
             one, other, at = wide_zeros(), wide_zeros(), b.at + u
+            if more:
+                one, other = wide(z, out.at + i * width + u), wide(z, out.at + j * width + u)
             p, q = a.at + i * a.down, a.at + j * a.down
             for _ in range(b.rows):
                 row = wide(y, at)
