@@ -26,7 +26,7 @@ def time_models(
     shapes = [bench.shape(dimensions or None) for dimensions in different]
     timed = time_in_turns(shapes, bench.training, cell.settings, turns)
     times = dict(zip(different, timed, strict=True))
-    rows = [(model, first[model], *times[chosen[model]]) for model in MODELS]
+    rows = [(model, first[model], times[chosen[model]]) for model in MODELS]
     return pd.DataFrame(rows, columns=list(TIMES.columns))
 
 

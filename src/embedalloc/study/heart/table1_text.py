@@ -97,8 +97,8 @@ def table_notes(
         f"Ours: mean over {len(splits)} stratified splits with its 95 % interval over splits; "
         f"the splits share patients, so the intervals speak of these {patients} patients only.",
         "Paper: the printed figure, in square brackets its percentile among our splits.",
-        "s/epoch: wall-clock seconds of a plain PyTorch loop at the first split's dimensions, "
-        "median over turns, with the ratio to one-hot.",
+        "s/epoch: CPU seconds of a plain PyTorch loop on one thread at the first split's "
+        "dimensions, median over turns, with the ratio to one-hot.",
         f"The proposed model is the best of {_in_words(len(budgets))} budgets by the validation "
         f"logloss that is printed; {_tries(len(budgets), restarts)}.",
         f"The unconstrained model has {unconstrained} embedding parameters; full rank for every "

@@ -83,26 +83,27 @@ class PlainNetwork(nn.Module):
 
 def time_in_turns(
     shapes: Sequence[NetworkShape], rows: Rows, settings: Training, turns: int
-) -> list[tuple[float, float]]:
-    """Return the median wall-clock and CPU seconds per epoch of each network.
+) -> list[float]:
+    """Return the median CPU seconds per epoch of each network.
 
-    The networks take turns, so that whatever else the machine does slows all of them alike.
+    The networks take turns, and no clock on the wall is read: beside other jobs it would decide
+    by chance which network is the fastest.
     """
     times = [
         [_seconds_per_epoch(shape, rows, settings, stream(0, "timing", turn)) for shape in shapes]
         for turn in range(turns)
     ]
-    return [(wall, cpu) for wall, cpu in np.median(times, axis=0).tolist()]
+    medians: list[float] = np.median(times, axis=0).tolist()
+    return medians
 
 
 def _seconds_per_epoch(
     shape: NetworkShape, rows: Rows, settings: Training, rng: np.random.Generator
-) -> Floats:
+) -> float:
     """Time the loop of the tutorials: float32, `nn.Dropout` and a shuffling `DataLoader`.
 
-    One epoch of warm-up is left out; the medians of wall-clock and CPU seconds over two more are
-    returned. An epoch is one pass over the training rows, without any validation. Torch runs on
-    one thread.
+    One epoch of warm-up is left out; the median CPU seconds of two more are returned. An epoch is
+    one pass over the training rows, without any validation. Torch runs on one thread.
     """
     weights, seed = draw_weights(shape, rng), int(rng.integers(2**63))
     threads, times = torch.get_num_threads(), []
@@ -115,15 +116,15 @@ def _seconds_per_epoch(
             data = TensorDataset(*tensors(rows, torch.float32))
             loader = DataLoader(data, batch_size=settings.batch, shuffle=True)
             for _ in range(3):
-                wall, cpu = time.perf_counter(), time.process_time()
+                begin = time.process_time()
                 for codes, numbers, labels in loader:
                     adam.zero_grad()
                     loss(model(codes, numbers), labels).backward()
                     adam.step()
-                times.append((time.perf_counter() - wall, time.process_time() - cpu))
+                times.append(time.process_time() - begin)
     finally:
         torch.set_num_threads(threads)
-    return np.asarray(np.median(times[1:], axis=0))
+    return float(np.median(times[1:]))
 
 
 def adam_for(model: PlainNetwork, settings: Training) -> torch.optim.Adam:
