@@ -28,6 +28,7 @@ from embedalloc.study.heart.trainer.vectors import (
     Matrix,
     U,
     Vector,
+    alike,
     all_above,
     eight,
     eight_sums,
@@ -60,7 +61,7 @@ config.CACHE_DIR = str(CACHE.code)  # type: ignore[attr-defined]
 #: Numbers in a line of the processor's cache.
 CACHE_LINE = 8
 #: Of a table, and rows of the first layer, that are stepped at a time.
-COLUMNS = U(16)
+COLUMNS = U(32)
 ADAM_BETA_1, ADAM_BETA_2, ADAM_EPSILON = 0.9, 0.999, 1e-8
 
 
@@ -247,8 +248,8 @@ def _step_tables(
     """Carry the gradient by the folded rows on to tables and their part of the first layer; step.
 
     Then fold again. A few columns go through all of it before the next ones are read: so all is
-    read once, for it would not stay in the nearest cache. Gradients stay there: that of the first
-    layer takes the same place for all columns, and so does that of a table, in eights to be summed.
+    read once, for it would not stay in the nearest cache. What is to be summed for the gradient of
+    a table stays there, in the same place for all columns.
     """
     flat, width = weights.flat, U(sizes.first)
     category, first_layer = U0, U(sizes.tables)
@@ -260,11 +261,7 @@ def _step_tables(
         for done in range(U0, d, COLUMNS):
             table = matrix(flat, at, min(COLUMNS, d - done), n)
             block = matrix(flat, first_layer, table.rows, width)
-            gradient = matrix(grad.flat, sizes.tables, table.rows, width)
-            _set_inner_eights(slopes, block, n, inner)
-            set_wide_product(table, slopes, gradient)
-            for i in range(U0, block.rows * width, U8):
-                _step(flat, block.at + i, eight(grad.flat, gradient.at + i), moments)
+            _step_first_layer(table, slopes, block, inner, moments)
             for i in range(U0, table.rows * n, U8):
                 _step(flat, at + i, eight_sums(inner, i * U8), moments)
             set_wide_product(transposed(table), block, folded, done > U0)
@@ -273,18 +270,26 @@ def _step_tables(
 
 
 @part
-def _set_inner_eights(slopes: Matrix, block: Matrix, apart: int, out: Floats) -> None:
-    """Set eights whose sums are the products of rows; those of a row of the block stand apart."""
+def _step_first_layer(
+    table: Matrix, slopes: Matrix, block: Matrix, inner: Floats, moments: _Moments
+) -> None:
+    """Step the rows of the first layer that a table feeds; their gradient stays in registers.
+
+    Beside it, set eights whose sums are the gradient of the table, as long as the old rows last.
+    """
     width = block.columns
-    for c in range(slopes.rows):
+    for k in range(block.rows):
         for u in range(U0, width, U32):
-            some = wide(slopes.values, slopes.at + c * width + u)
-            for k in range(block.rows):
-                eights = inner_eights(some, wide(block.values, block.at + k * width + u))
-                place = (k * apart + c) * U8
+            place = block.at + k * width + u
+            old, total = wide(block.values, place), wide_zeros()
+            for c in range(slopes.rows):
+                some, cell = wide(slopes.values, slopes.at + c * width + u), k * table.columns + c
+                total = fma(table.values[table.at + cell], some, total)
+                eights = inner_eights(some, old)
                 if u > U0:
-                    eights = eights + eight(out, place)
-                put(out, place, eights)
+                    eights = eights + eight(inner, cell * U8)
+                put(inner, cell * U8, eights)
+            _step(block.values, place, total, moments)
 
 
 @part
@@ -394,22 +399,22 @@ def _backward(
 
 @part
 def _step(weights: Floats, at: int, grad: Vector, moments: _Moments) -> None:
-    """Move eight weights by Adam.
+    """Move as many weights by Adam as the gradient has numbers.
 
     1 / (root + shift) is estimated in single precision, and a step of Newton's method doubles its
     seven digits: root and quotient in double precision would take longer than all the rest. They
     are needed only where the shift, Adam's epsilon, is not small beside the root.
     """
     sums, squares, rate, shift, decay = moments
-    old = eight(weights, at)
+    old = alike(weights, at, grad)
     g = fma(decay, old, grad)
-    first = fma(ADAM_BETA_1, eight(sums, at), g)
-    second = fma(g, g, ADAM_BETA_2 * eight(squares, at))
+    first = fma(ADAM_BETA_1, alike(sums, at, grad), g)
+    second = fma(g, g, ADAM_BETA_2 * alike(squares, at, grad))
     put(sums, at, first)
     put(squares, at, second)
-    inverse = rough_inverses(second, shift)
-    root = fma(-shift, inverse, 1.0)  # times the inverse
-    if all_above(root, 0.99):
+    if all_above(second, (100.0 * shift) * (100.0 * shift)):
+        inverse = rough_inverses(second, shift)
+        root = fma(-shift, inverse, 1.0)  # times the inverse
         error = fma(root, root, (-1.0 * inverse) * second * inverse)  # of its square
         move = first * inverse
         move = fma(move, error * fma(-0.5, root, 1.0), move)

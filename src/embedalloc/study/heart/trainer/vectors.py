@@ -223,6 +223,13 @@ def wide(_: Any, x: Any, at: Any) -> Any:
 
 
 @_instruction
+def alike(_: Any, x: Any, at: Any, other: Any) -> Any:
+    """Return as many numbers as another vector has, which begin at a place."""
+    loaded, build = _load(other, x)
+    return loaded.return_type(x, types.uint64, other), build
+
+
+@_instruction
 def put(_: Any, x: Any, at: Any, values: Any) -> Any:
     """Write a vector to where it begins."""
 
