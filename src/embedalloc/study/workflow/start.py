@@ -1,6 +1,7 @@
 """What happens before the first job: settings are checked, and nothing old stands in the way."""
 
 import fcntl
+import gc
 import os
 import platform
 import shutil
@@ -46,6 +47,7 @@ def prepare(workflow: Any, config: MutableMapping[str, Any]) -> Configuration:
 
     Raises a `ConfigError` that says what to change.
     """
+    gc.freeze()  # or Python looks for cycles, again and again, in all that Snakemake has loaded
     forget_steering()
     use_own_code(Path(workflow.basedir))
     read_values(config, workflow.config_settings.config)
