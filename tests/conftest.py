@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Python looks for cycles after some hundred new objects, among all that the tests have imported.
 gc.set_threshold(50_000)
+# What a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Programs that `make compat` runs in environments of their own.
 collect_ignore_glob = ["compat/peers/*"]
