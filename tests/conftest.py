@@ -39,12 +39,13 @@ def finished_run(tmp_path_factory):
     # Here, because the tests of core, data and command line run without the study's packages.
     from tests.verify import numbers
     from tests.workflow.hostile import hostile_environment
-    from tests.workflow.runner import complete, copy_study
+    from tests.workflow.runner import complete, copy_compiled, copy_study
 
     project, guard = (
         copy_study(tmp_path_factory.mktemp("project")),
         tmp_path_factory.mktemp("guard"),
     )
+    copy_compiled(project)
     complete(project, project=project, environment=hostile_environment(guard))
     return FinishedRun(project, numbers(project), guard)
 

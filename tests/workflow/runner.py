@@ -143,6 +143,24 @@ def copy_study(target: Path, source: Path = ROOT) -> Path:
     return target
 
 
+def copy_compiled(project: Path) -> None:
+    """Give a copy the machine code of the trainer, which takes a quarter of a minute to compile."""
+    # Here, because other runs do without Numba.
+    from numba.core.caching import UserProvidedCacheLocator
+
+    from embedalloc.study.heart.trainer import kernel, vectors
+    from embedalloc.study.heart.trainer.cache import cache_beside
+    from embedalloc.study.heart.trainer.network import compile_kernel
+
+    compile_kernel()
+    copies = [project / Path(module.__file__).relative_to(ROOT) for module in (kernel, vectors)]
+    cache = cache_beside(*copies)
+    # Numba names a folder by the place of the source.
+    folder = UserProvidedCacheLocator.get_suitable_cache_subpath(copies[0])
+    with cache.checked():
+        shutil.copytree(kernel.fit.stats.cache_path, cache.code / folder)
+
+
 def copy_small_sweep(folder: Path) -> Path:
     """Copy the project into a folder, with a small sweep of a table that lies beside it."""
     project = copy_study(folder / "project")
