@@ -8,7 +8,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -17,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.digests import file_digests
-from tests.workflow.runner import run, start
+from tests.workflow.runner import Fork, run, words
 
 #: A part of the study: simulations with several outputs per job, figures, a search.
 TARGETS = ("figures/exp1_loglog.pdf", "figures/exp3_allocations.pdf", "results/audit.parquet")
@@ -36,8 +35,7 @@ def made(directory: Path) -> dict[str, str]:
 
 def finish(directory: Path, targets: tuple[str, ...]) -> str:
     """Give the command and wait for its end; it must succeed."""
-    # In a new process, which takes as long to start as those that are killed.
-    done = run(directory, "--", *targets, environment={})
+    done = run(directory, "--", *targets)
     if done.returncode != 0:
         raise DamageError(f"the command failed after an interruption:\n{done.stdout}")
     return done.stdout
@@ -59,19 +57,18 @@ def interrupt(
     directory: Path, targets: tuple[str, ...], kind: str, wait: float, rng: random.Random
 ) -> bool:
     """Give the command and kill it, one of its jobs or both after a while; whether one was hit."""
-    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    with start(directory, "--", *targets, **silent) as workflow:
-        time.sleep(wait)
-        jobs = sorted(jobs_of(workflow.pid))
-        running = workflow.poll() is None
-        if running and kind != "job":
-            workflow.send_signal(signal.SIGKILL)
-        hit = rng.sample(jobs, min(1, len(jobs))) if kind != "workflow" else []
-        for job in hit:
-            with suppress(ProcessLookupError):
-                os.kill(job, signal.SIGKILL)
-        workflow.wait()
-    return (running and kind != "job") or bool(hit)
+    workflow = Fork(directory, words(directory, ["--", *targets]))
+    time.sleep(wait)
+    jobs = sorted(jobs_of(workflow.pid))
+    victims = [workflow.pid] if kind != "job" else []
+    victims += rng.sample(jobs, min(1, len(jobs))) if kind != "workflow" else []
+    hit = False
+    for process in victims:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+            hit = True
+    workflow.wait()
+    return hit
 
 
 def torture(directory: Path, *, kills: int, seed: int, targets: tuple[str, ...] = TARGETS) -> int:

@@ -1,7 +1,7 @@
 """Runs programs again and again without a new import: each run is a fork of this process.
 
-Reads one run per line, as JSON, and answers with its exit code; ends with its input. A run finds
-other packages' modules loaded, and none of this project.
+Reads one run per line, as JSON, and answers with its process and, when it has ended, its exit code;
+ends with its input. A run finds other packages' modules loaded, and none of this project.
 """
 
 import atexit
@@ -65,6 +65,7 @@ def main() -> None:
     gc.freeze()  # forks need not look at what was loaded
     for line in sys.stdin:
         if child := os.fork():
+            print(child, flush=True)
             print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
         else:
             become(json.loads(line))

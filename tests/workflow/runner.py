@@ -36,7 +36,11 @@ TARGETS = (
 
 
 def words(
-    directory: Path, arguments: Sequence[str], project: Path, config: Path | None, cores: int
+    directory: Path,
+    arguments: Sequence[str],
+    project: Path = ROOT,
+    config: Path | None = SMOKE,
+    cores: int = 2,
 ) -> list[str]:
     """Return what follows `snakemake` on the command line."""
     first = ["--configfile", str(config)] if config else []  # first: it takes all that follows
@@ -72,22 +76,43 @@ def loaded() -> subprocess.Popen[str]:
     return subprocess.Popen(command, **pipes)
 
 
-def run_loaded(
-    directory: Path, given: Sequence[str], module: str = "snakemake", name: str = "__main__"
-) -> subprocess.CompletedProcess[str]:
-    """Give the words of a command to a module in a fork of that process.
+class Fork:
+    """A run in a fork of that process, which gives the words of a command to a module.
 
-    With another name than that of a program the module is only imported.
+    With another name than that of a program the module is only imported. One run begins after the
+    other has ended.
     """
-    process = loaded()
-    assert process.stdout
-    with tempfile.NamedTemporaryFile(mode="r") as output:
+
+    def __init__(
+        self,
+        directory: Path,
+        given: Sequence[str],
+        module: str = "snakemake",
+        name: str = "__main__",
+    ) -> None:
+        self._given = given
+        self._output = tempfile.NamedTemporaryFile(mode="r")  # noqa: SIM115 (closed at the end)
         order: dict[str, Any] = {"directory": str(directory), "words": [*given]}
         order |= {"module": module, "name": name}
-        order |= {"environment": dict(os.environ), "output": output.name}
-        print(json.dumps(order), file=process.stdin, flush=True)
-        code = int(process.stdout.readline())
-        return subprocess.CompletedProcess(given, code, output.read())
+        order |= {"environment": dict(os.environ), "output": self._output.name}
+        print(json.dumps(order), file=loaded().stdin, flush=True)
+        self.pid = self._answer()
+
+    def _answer(self) -> int:
+        answers = loaded().stdout
+        assert answers
+        return int(answers.readline())
+
+    def wait(self) -> subprocess.CompletedProcess[str]:
+        """Wait for the end; return how the run ended and all that it said."""
+        with self._output:
+            code = self._answer()
+            return subprocess.CompletedProcess(self._given, code, self._output.read())
+
+
+def run_loaded(directory: Path, *command: Any, **options: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a fork to its end."""
+    return Fork(directory, *command, **options).wait()
 
 
 def run(
