@@ -141,7 +141,9 @@ def _divide(keys: Hashes) -> Iterator[Rows]:
     if not bits:
         yield np.arange(len(keys))
         return
-    first = (keys >> np.uint64(64 - bits)).astype(np.uint8)
+    first = np.empty(len(keys), np.uint8)
+    for piece in cut(keys):
+        first[piece] = keys[piece] >> np.uint64(64 - bits)
     for part in range(2**bits):
         yield np.flatnonzero(first == part)
 
