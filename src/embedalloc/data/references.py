@@ -13,6 +13,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from embedalloc.arrays import Floats
@@ -43,7 +44,7 @@ def measure_references(case: DataCase) -> dict[str, Floats]:
     shrunken effect of every field, the second one column per level.
     """
     new = case.validation
-    effects = [case.validation_effects[name] for name in case.names]
+    effects = (case.validation_effects[name] for name in case.names)
     with threadpool_limits(1), unconverged():
         found = {
             name: new.weigh(measure_losses(model, inputs, new))
@@ -53,12 +54,12 @@ def measure_references(case: DataCase) -> dict[str, Floats]:
 
 
 def fit_references(
-    case: DataCase, new: FieldData, effects: list[Floats]
+    case: DataCase, new: FieldData, effects: Iterable[Floats]
 ) -> Iterator[tuple[str, tuple[Any, Any]]]:
     """Yield the models' names, each with the model and what it is to read of new rows.
 
-    The new rows' effects are given. One model after the other, so that the inputs of one are gone
-    before those of the next are made.
+    The new rows' effects are given. They are read when no model needs the known rows' any more:
+    large tables are all that takes memory here.
     """
     known = case.training
     columns = len(case.names) * case.design.intercept.size
@@ -73,20 +74,23 @@ def fit_references(
     effects_only, one_hot, boosting = NAMES
     # On a busy machine the threads of gradient boosting wait for each other for minutes.
     with threadpool_limits(1), unconverged():
-        levels = [np.unique(known.codes[name]) for name in known.names]
-        model = _fit(clone(linear), _encode_levels(known, levels), known)
-        yield one_hot, (model, _encode_levels(new, levels))
         of_known = join_inputs(known, (case.training_effects[name] for name in case.names), columns)
+        model = _fit(clone(linear), of_known, known)
+        boosted = _boost(of_known, known, case.seed)
+        del of_known
         of_new = join_inputs(new, effects, columns)
-        yield effects_only, (_fit(linear, of_known, known), of_new)
-        yield boosting, _boost(of_known, of_new, known, case.seed)
+        yield effects_only, (model, of_new)
+        yield boosting, (boosted, of_new)
+        levels = [np.unique(known.codes[name]) for name in known.names]
+        model = _fit(linear, _encode_levels(known, levels), known)
+        yield one_hot, (model, _encode_levels(new, levels))
 
 
 def _fit(model: Any, inputs: Any, known: FieldData) -> Any:
     return model.fit(inputs, known.target, sample_weight=known.weights)
 
 
-def _encode_levels(data: FieldData, levels: list[Codes]) -> sparse.csr_array:
+def _encode_levels(data: FieldData, levels: list[Codes]) -> sparse.csr_matrix:
     """Return one column for each of these levels, field by field, and the numbers."""
     numbers = expand_numbers(data.numbers)
     fields, width = len(levels), len(levels) + numbers.shape[1]
@@ -103,24 +107,25 @@ def _encode_levels(data: FieldData, levels: list[Codes]) -> sparse.csr_array:
     entries[:, fields:] = numbers
     ends = np.arange(len(data) + 1) * width
     shape = (len(data), end + numbers.shape[1])
-    return sparse.csr_array((entries.ravel(), columns.ravel(), ends), shape=shape)
+    # An array would take the type of the ends, eight bytes, for the columns too.
+    return sparse.csr_matrix((entries.ravel(), columns.ravel(), ends), shape=shape)
 
 
-def _boost(of_known: Floats, of_new: Floats, known: FieldData, seed: int) -> tuple[Any, Floats]:
-    """Return gradient boosting and what it reads of new rows.
+def _boost(of_known: Floats, known: FieldData, seed: int) -> Any:
+    """Return gradient boosting.
 
     It grows a tree per class and round, and there is an effect per class and field. Where that
     takes too long, it reads the main directions of all these, some of the rows, and takes fewer
     rounds; the penalty keeps classes with few rows from running away.
     """
     rounds = _count_rounds(MOST_WORK_OF_ROUNDS, of_known.shape, known.task.outputs)
-    penalty = 0.0
+    penalty, steps = 0.0, []
     if rounds < ROUNDS:
         rows = np.sort(known.shuffle(seed, "gradient boosting")[:MOST_ROWS])
         known, of_known = known.take(rows), of_known[rows]
         if of_known.shape[1] > DIRECTIONS:
-            main = TruncatedSVD(DIRECTIONS, random_state=0).fit(of_known)
-            of_known, of_new = main.transform(of_known), main.transform(of_new)
+            steps = [TruncatedSVD(DIRECTIONS, random_state=0).fit(of_known)]
+            of_known = steps[0].transform(of_known)
         rounds = _count_rounds(MOST_WORK_ON_DIRECTIONS, of_known.shape, known.task.outputs)
         rounds, penalty = max(rounds, FEWEST_ROUNDS), 1.0
     regression = known.task.kind == "regression"
@@ -134,7 +139,7 @@ def _boost(of_known: Floats, of_new: Floats, known: FieldData, seed: int) -> tup
         l2_regularization=penalty,
         random_state=0,
     )
-    return trees.fit(of_known, known.target, sample_weight=known.weights), of_new
+    return make_pipeline(*steps, trees.fit(of_known, known.target, sample_weight=known.weights))
 
 
 def _count_rounds(work: float, shape: tuple[int, ...], classes: int) -> int:

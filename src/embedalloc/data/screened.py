@@ -150,6 +150,7 @@ def split_dimensions(case: DataCase, plan: Plan) -> Plan | None:
 def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Decision:
     """Train the plans in turns, choose, and try the choice with split dimensions."""
     tried = [Candidate(plan) for plan in list_plans(case, budget)]
+    references = measure_references(case)  # first, for it takes the most memory
     for number in range(MOST_TURNS):
         if number and (case.is_late or (number >= TURNS and not in_doubt(tried))):
             break
@@ -171,11 +172,11 @@ def decide_screened(case: DataCase, effects: CrossedEffects, budget: int) -> Dec
             case.trained(chosen.tries - len(losses))
         tried.append(Candidate(split, losses))
     return Decision(
-        chosen.plan.to_allocation("screened", case.training.task),
+        chosen.plan.to_allocation("screened", case.whole.task),
         planned=chosen.plan,
         effects=effects,
         candidates=tuple(tried),
-        references=measure_references(case),
+        references=references,
         rounds_left_out=max(0, TURNS - chosen.tries),
     )
 
