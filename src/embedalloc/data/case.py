@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypedDict
 
 import numpy as np
 
@@ -109,12 +108,10 @@ class DataCase:
 
     Attributes
     ----------
-    training, validation
-        Rows to learn from, and rows that stop trainings and choose.
     whole
-        Both together.
+        All rows.
     held_out
-        Which of these validate.
+        Which of these stop trainings and choose; the others are learnt from.
     limits
         Permitted dimensions.
     seed
@@ -133,8 +130,6 @@ class DataCase:
         By `time.monotonic`; after it no further round of trainings begins.
     """
 
-    training: FieldData
-    validation: FieldData
     whole: FieldData
     held_out: Rows
     limits: Limits
@@ -154,12 +149,22 @@ class DataCase:
     @property
     def names(self) -> tuple[str, ...]:
         """The fields."""
-        return self.training.names
+        return self.whole.names
 
     @property
     def cardinalities(self) -> Mapping[str, int]:
         """Levels by field."""
-        return self.training.cardinalities
+        return self.whole.cardinalities
+
+    @property
+    def training(self) -> FieldData:
+        """Rows to learn from, a copy: of large tables none is kept that is not in use."""
+        return self.whole.take(np.delete(np.arange(len(self.whole)), self.held_out))
+
+    @property
+    def validation(self) -> FieldData:
+        """Rows that stop trainings and choose, a copy too."""
+        return self.whole.take(self.held_out)
 
     @cached_property
     def counts(self) -> Mapping[str, Ints]:
@@ -203,17 +208,28 @@ class DataCase:
         """Return the same case with other rows for validation and other initial weights."""
         if number == self.number:
             return self
-        again = replace(self, **_hold_out(self.whole, self.seed, number), number=number)
+        held_out = _draw_validation(self.whole, self.seed, number)
+        again = replace(self, held_out=held_out, number=number)
         vars(again)["design"] = self.design  # of all rows, whoever validates: fitted once
         return again
 
-    def train(self, dimensions: Mapping[str, int], label: str = "candidate") -> TabularModel:
-        """Train a network with these dimensions; the label names its random numbers."""
+    def train(
+        self,
+        dimensions: Mapping[str, int],
+        label: str = "candidate",
+        *,
+        training: FieldData | None = None,
+        validation: FieldData | None = None,
+    ) -> TabularModel:
+        """Train a network with these dimensions; the label names its random numbers.
+
+        Other rows than those of the case may be given.
+        """
         if self.number:
             label = f"{label} {self.number}"
         return train_tabular(
-            self.training,
-            self.validation,
+            self.training if training is None else training,
+            self.validation if validation is None else validation,
             dimensions,
             seed=self.seed,
             label=label,
@@ -242,9 +258,9 @@ def make_case(
 ) -> DataCase:
     """Hold out validation rows and return the case; see `DataCase` for the words."""
     return DataCase(
-        **_hold_out(data, seed, 0),
-        whole=data,
-        limits=limits,
+        data,
+        _draw_validation(data, seed, 0),
+        limits,
         seed=seed,
         epochs=epochs,
         pilots=pilots,
@@ -254,14 +270,7 @@ def make_case(
     )
 
 
-class _Parts(TypedDict):
-    training: FieldData
-    validation: FieldData
-    held_out: Rows
-
-
-def _hold_out(data: FieldData, seed: int, number: int) -> _Parts:
-    """Return training and validation rows; each number has others, where rows do not have times."""
+def _draw_validation(data: FieldData, seed: int, number: int) -> Rows:
+    """Return the rows that validate; each number has others, where rows do not have times."""
     label = f"validation {number}" if number else "validation"
-    kept, held_out = hold_out(data, VALIDATION_SHARE, seed=seed, label=label)
-    return {"training": data.take(kept), "validation": data.take(held_out), "held_out": held_out}
+    return hold_out(data, VALIDATION_SHARE, seed=seed, label=label)[1]

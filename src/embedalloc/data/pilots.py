@@ -1,6 +1,6 @@
 """Pilots on halves of the rows, and their fields taken apart into directions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,11 +24,12 @@ class Pilot:
 def train_half_pilots(case: DataCase, *, later: int) -> tuple[Pilot, Pilot]:
     """Train two pilots on halves of the training rows; so many trainings may follow."""
     dimensions = {name: min(n, PILOT_DIMENSION) for name, n in case.cardinalities.items()}
-    order = case.training.shuffle(case.seed, "halves")
-    halves = [case.training.take(np.sort(order[k::2])) for k in range(2)]
+    training = case.training
+    order = training.shuffle(case.seed, "halves")
+    halves = [training.take(np.sort(order[k::2])) for k in range(2)]
     pilots = []
     for k, half in enumerate(halves):
-        model = replace(case, training=half).train(dimensions, f"pilot {k}")
+        model = case.train(dimensions, f"pilot {k}", training=half)
         pilots.append(Pilot(model, halves[1 - k]))
         case.trained(later + 1 - k)
     return pilots[0], pilots[1]

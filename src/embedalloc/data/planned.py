@@ -64,12 +64,12 @@ def read_effects(plan: Plan, effects: CrossedEffects | None, data: FieldData) ->
 
 def train_plan(case: DataCase, plan: Plan, label: str = "candidate") -> PlannedModel:
     """Train a network that follows a plan; the label names its random numbers."""
-    prepared = replace(
-        case,
+    model = case.train(
+        plan.dimensions,
+        label,
         training=plan.apply(case.training, case.training_effects if plan.effects else {}),
         validation=plan.apply(case.validation, case.validation_effects if plan.effects else {}),
     )
-    model = prepared.train(plan.dimensions, label)
     return PlannedModel(plan, case.design if plan.effects else None, model)
 
 
