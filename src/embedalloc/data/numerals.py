@@ -63,9 +63,9 @@ def read_numbers(column: pd.Series) -> Numbers | None:
     # Accounts write what is owed in brackets.
     texts = pc.replace_substring_regex(texts, r"^\(([^()+-]*)\)$", r"-\1")
     distinct = pc.unique(texts.drop_null())
-    words = [word for word in NO_NUMBER if word in set(distinct.to_pylist())]
-    if words:
-        distinct = distinct.filter(pc.invert(pc.is_in(distinct, pa.array(words, pa.string()))))
+    none = pc.is_in(distinct, pa.array(NO_NUMBER, pa.string()))
+    words = sorted(distinct.filter(none).to_pylist(), key=NO_NUMBER.index)
+    distinct = distinct.filter(pc.invert(none))
     units = pc.unique(pc.replace_substring_regex(distinct, r"[^%$€£¥]", ""))
     if len(units) != 1:  # nothing at all, or per cent beside dollars
         return None
