@@ -8,6 +8,7 @@ in closed form, so the answer does not depend on the order of the rows.
 
 import numpy as np
 import pandas as pd
+from scipy import linalg
 
 from embedalloc.arrays import Floats
 from embedalloc.data.ordering import Codes
@@ -41,7 +42,7 @@ def act_as_codes(values: Floats, target: Floats) -> bool:
     """
     levels = pd.factorize(values)[0].astype(np.int32)
     ranks: Floats = np.asarray(pd.Series(values).rank(), dtype=np.float64)
-    curves = [curve_errors(each, target) for each in (_standardise(values), _standardise(ranks))]
+    curves = [curve_errors(_standardise(each), target) for each in (values, ranks)]
     flat = level_errors(np.zeros_like(levels), target)
     by_level = level_errors(levels, target)
     gains = (min(flat, *curves, key=np.sum) - by_level) / flat.mean()
@@ -84,10 +85,14 @@ def _rows_of_prior(counts: Floats, sums: Floats, y: Floats, levels: Codes) -> fl
 
 def curve_errors(values: Floats, target: Floats) -> Floats:
     """Return squared errors of cubic curves, each without its own row."""
-    basis, _ = np.linalg.qr(np.vander(values, 4))
-    weight = np.maximum(1 - (basis**2).sum(axis=1), 1e-9)
-    residuals = target - basis @ (basis.T @ target)
-    return ((residuals / weight[:, None]) ** 2).sum(axis=1)
+    # All in its place: large tables are all that takes memory here.
+    powers = np.asfortranarray(np.vander(values, 4))
+    basis, _ = linalg.qr(powers, mode="economic", overwrite_a=True)
+    errors = target - basis @ (basis.T @ target)
+    basis *= basis
+    errors /= np.maximum(1 - basis.sum(axis=1), 1e-9)[:, None]
+    errors *= errors
+    return errors.sum(axis=1)
 
 
 def _standardise(values: Floats) -> Floats:

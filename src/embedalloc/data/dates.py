@@ -107,16 +107,20 @@ def _list_layouts(column: pd.Series, kind: str) -> list[str]:
     values = column.dropna()
     if kind != "string" or not len(values):
         return []
-    values = values.astype(object)  # Arrow's expressions know no (?P=sign)
     example = str(values.iloc[0])
-    if re.fullmatch(_ISO, example) and values.str.fullmatch(_ISO).all():
+    if re.fullmatch(_ISO, example) and _fit(values, _ISO):
         return ["ISO8601"]
     for order, pattern in {**_ORDERS, "": ""}.items():
         whole = rf"{pattern}([ T]{_CLOCK})?" if order else _CLOCK
         found = re.fullmatch(whole, example)
-        if found is not None and values.str.fullmatch(whole).all():
+        if found is not None and _fit(values, whole):
             return _write_layouts(order, found.groupdict())
     return []
+
+
+def _fit(values: pd.Series, pattern: str) -> bool:
+    """Tell whether all of a text is as a pattern says; Arrow's patterns know no (?P=sign)."""
+    return bool(values.astype(object).str.fullmatch(pattern).all())
 
 
 def _write_layouts(order: str, parts: dict[str, str | None]) -> list[str]:
