@@ -189,6 +189,6 @@ def _list_roles(roles: Roles, frame: pd.DataFrame, styles: Mapping[str, str]) ->
 
 def _find_doubtful_levels(column: pd.Series) -> list[str]:
     """Return levels that often stand for a missing value."""
-    if not isinstance(column.dtype, pd.StringDtype):
+    if not isinstance(column.dtype, pd.CategoricalDtype):
         return []
-    return sorted(set(column.unique()) & set(NO_NUMBER))
+    return sorted(set(column.cat.categories) & set(NO_NUMBER))

@@ -20,7 +20,9 @@ _BYTE_ORDER_MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 #: Rows that are held as Python's own text at a time.
-_ROWS_AT_ONCE = 50_000
+_ROWS_AT_ONCE = 10_000
+#: Characters that are cut into lines at a time, and the rest of the last line.
+_CHARACTERS_AT_ONCE = 1 << 20
 
 
 class Delimited(NamedTuple):
@@ -107,9 +109,7 @@ def name_columns(header: Sequence[str]) -> list[str]:
 
 def _read_rows(text: str, separator: str) -> Iterator[list[str]]:
     """Yield rows of trimmed cells, the header first; empty lines do not count."""
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True
-    )
+    reader = csv.reader(_cut_lines(text), delimiter=separator, strict=True, skipinitialspace=True)
     width = 0
     try:
         for row in reader:
@@ -124,3 +124,11 @@ def _read_rows(text: str, separator: str) -> Iterator[list[str]]:
             yield [cell.strip() for cell in row]
     except csv.Error as error:
         raise DataError(f"not a CSV file: line {reader.line_num}: {error}") from None
+
+
+def _cut_lines(text: str) -> Iterator[str]:
+    """Yield lines with their ends; StringIO takes four bytes for every character that it holds."""
+    end = 0
+    while end < len(text):
+        begin, end = end, text.find("\n", end + _CHARACTERS_AT_ONCE) + 1 or len(text)
+        yield from io.StringIO(text[begin:end], newline="")

@@ -170,5 +170,6 @@ def _simplify(column: pa.ChunkedArray, missing: Collection[str]) -> pa.ChunkedAr
         column = column.cast(pa.string())
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         gone = pc.is_in(column, pa.array(["", *missing], column.type))
-        return pc.if_else(gone, pa.scalar(None, column.type), column)
+        if pc.any(gone).as_py():
+            return pc.if_else(gone, pa.scalar(None, column.type), column)
     return column

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from embedalloc.checks import list_names
@@ -143,7 +144,7 @@ def read_user_file(
     lost = len(frame) - int(rows.sum())
     if lost:
         notes = (*notes, f"{lost:,} of {len(frame):,} rows have no {target!r} and are left out")
-    frame, goal = frame[rows], goal[rows]
+        frame, goal = frame[rows], goal[rows]
     values = _check_target(goal, frame[target])
     kind = find_task(values, task)
     check_row_count(len(frame))
@@ -151,25 +152,30 @@ def read_user_file(
     for column, why in ((weight, "it says what rows count"), (group, "it groups the rows")):
         if column is not None and column not in (*categorical, *numeric):
             unused[column] = why
+    facts = {
+        "sample_weight": None if weight is None else _read_as_numbers(frame[weight], weight),
+        "groups": None if group is None else frame[group],
+        "times": None if time is None else _read_number_text(frame[time])[0],
+    }
     columns, styles = {}, {}
     for each in frame.columns.drop([target, *unused]):
-        columns[each] = frame[each]
+        columns[each] = frame.pop(each)  # large tables are all that takes memory here
         if each in numeric:
-            columns[each] = _read_as_numbers(frame[each], each)
+            columns[each] = _read_as_numbers(columns[each], each)
         elif each not in categorical:
-            columns[each], styles[each] = _read_number_text(frame[each])
+            columns[each], styles[each] = _read_number_text(columns[each])
     used = pd.DataFrame(columns, index=frame.index)
+    del columns
     roles = find_roles(
         used,
         columns_of_target(kind.encode(values), kind),
         categorical=categorical,
         numeric=numeric,
     )
-    facts = {
-        "sample_weight": None if weight is None else _read_as_numbers(frame[weight], weight),
-        "groups": None if group is None else frame[group],
-        "times": None if time is None else _read_number_text(frame[time])[0],
-    }
+    for role in roles.columns:
+        if role.taken_as == "table" and isinstance(used[role.column].dtype, pd.StringDtype):
+            used[role.column] = used[role.column].astype("category")  # every level once
+    pa.default_memory_pool().release_unused()  # what the text took
     everything = (*roles.columns, *(Role(each, "ignored", why) for each, why in unused.items()))
     return UserFile(
         used, values, kind, Roles(everything), facts, styles, notes, separator, encoding
@@ -206,7 +212,8 @@ def _check_target(column: pd.Series, original: pd.Series) -> NDArray[Any]:
             "nothing to predict"
         )
     if not pd.api.types.is_numeric_dtype(column.dtype):
-        return column.astype(object).to_numpy()
+        codes, classes = pd.factorize(column)
+        return np.asarray(classes, dtype=object)[codes]  # every class once, and not in every row
     if not np.isfinite(column.to_numpy(np.float64)).all():
         raise DataError(f"target {name!r} holds infinity; drop these rows")
     return column.to_numpy()
