@@ -178,12 +178,15 @@ def copy_compiled(project: Path) -> None:
     from embedalloc.study.heart.trainer.network import compile_kernel
 
     compile_kernel()
-    copies = [project / Path(module.__file__).relative_to(ROOT) for module in (kernel, vectors)]
+    fit: Any = kernel.fit  # Numba's types do not know its statistics
+    copies = [
+        project / Path(str(module.__file__)).relative_to(ROOT) for module in (kernel, vectors)
+    ]
     cache = cache_beside(*copies)
     # Numba names a folder by the place of the source.
     folder = UserProvidedCacheLocator.get_suitable_cache_subpath(copies[0])
     with cache.checked():
-        shutil.copytree(kernel.fit.stats.cache_path, cache.code / folder)
+        shutil.copytree(fit.stats.cache_path, cache.code / folder)
 
 
 def copy_small_sweep(folder: Path) -> Path:
