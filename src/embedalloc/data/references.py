@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,8 +76,11 @@ def fit_references(
     # On a busy machine the threads of gradient boosting wait for each other for minutes.
     with threadpool_limits(1), unconverged():
         of_known = join_inputs(known, (case.training_effects[name] for name in case.names), columns)
+        # Only the targets are read now.
+        known = replace(known, codes={}, numbers=known.numbers[:, :0].copy())
         model = _fit(clone(linear), of_known, known)
         boosted = _boost(of_known, known, case.seed)
+        known = case.training
         del of_known
         of_new = join_inputs(new, effects, columns)
         yield effects_only, (model, of_new)
