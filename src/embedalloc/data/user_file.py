@@ -164,6 +164,7 @@ def read_user_file(
             columns[each] = _read_as_numbers(columns[each], each)
         elif each not in categorical:
             columns[each], styles[each] = _read_number_text(columns[each])
+        pa.default_memory_pool().release_unused()  # pyarrow keeps it, and others cannot use it
     used = pd.DataFrame(columns, index=frame.index)
     del columns
     roles = find_roles(
@@ -175,7 +176,7 @@ def read_user_file(
     for role in roles.columns:
         if role.taken_as == "table" and isinstance(used[role.column].dtype, pd.StringDtype):
             used[role.column] = used[role.column].astype("category")  # every level once
-    pa.default_memory_pool().release_unused()  # what the text took
+    pa.default_memory_pool().release_unused()
     everything = (*roles.columns, *(Role(each, "ignored", why) for each, why in unused.items()))
     return UserFile(
         used, values, kind, Roles(everything), facts, styles, notes, separator, encoding
