@@ -47,7 +47,9 @@ def prepare(workflow: Any, config: MutableMapping[str, Any]) -> Configuration:
 
     Raises a `ConfigError` that says what to change.
     """
-    gc.freeze()  # or Python looks for cycles, again and again, in all that Snakemake has loaded
+    # Or Python looks for cycles again and again in what Snakemake has loaded, and in what it plans.
+    gc.freeze()
+    gc.set_threshold(50_000)
     forget_steering()
     use_own_code(Path(workflow.basedir))
     read_values(config, workflow.config_settings.config)
