@@ -11,6 +11,8 @@ import pytest
 # Before anything is imported that asks: threads that wait for each other burn more time than they
 # save on work as small as that of the tests, up to seven times in torch's.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Some machines ask for no bytecode: each of hundreds of programs would compile all modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Python looks for cycles after some hundred new objects, among all that the tests have imported.
 gc.set_threshold(50_000)
 # What a shell starts in the background ignores Ctrl-C, and so would all that the tests start.
