@@ -65,7 +65,8 @@ def read_rows(
     words name no column of them.
 
     This is how the command `embedalloc plan` reads a file; the programs that it exports do so
-    too. Rows without target are left out, and dates are split into parts.
+    too. Rows without target are left out, dates are split into parts, and text that gets a table is
+    categories.
 
     Parameters
     ----------
