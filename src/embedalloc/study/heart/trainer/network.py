@@ -13,7 +13,7 @@ call and cached on disk.
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -265,7 +265,7 @@ def _widen(kept: Bytes, units: int) -> Bytes:
     return np.pad(kept, ((0, 0), (0, 0), (0, missing))) if missing else kept
 
 
-@cache
+@lru_cache(maxsize=32)  # a study has thousands of shapes, and is done with most at once
 def _places(shape: NetworkShape) -> tuple[int, Ints]:
     """Return how many weights the kernel has, and where in them each weight stands.
 
