@@ -46,7 +46,7 @@ LOOKS = {
 }
 LINES = ("-", "--", ":", "-.")
 #: Sizes that are written below a panel.
-TICKS = 5
+TICKS = 4
 
 
 class Panel(NamedTuple):
@@ -78,9 +78,10 @@ def draw(frame: pd.DataFrame) -> Figure:
     uniform = frame["case"].str.startswith("budget ")
     frame = frame.assign(panel=frame["case"].mask(uniform, "uniform"))
     figure, axes = style.new_figure(5, 2, height=15.6)
-    for axis, panel in zip(axes.flat, PANELS, strict=False):
+    *places, aims, last = axes.flat  # long labels stand on the left, where legends have room then
+    for axis, panel in zip([*places, last], PANELS, strict=True):
         _curves(axis, frame[frame["work"] == panel.work], panel)
-    _aims(axes[-1, -1], frame)
+    _aims(aims, frame)
     return figure
 
 
@@ -105,8 +106,8 @@ def _curves(axis: Axes, frame: pd.DataFrame, panel: Panel) -> None:
     style.plain_log_ticks(axis.xaxis, sizes[:: -(-len(sizes) // TICKS)])
     axis.yaxis.set_minor_formatter(NullFormatter())
     axis.legend(
-        ncols=2, loc="upper right", bbox_to_anchor=(1.0, -0.2), columnspacing=0.8,
-        handlelength=2.0, title="exponent, larger half of the sizes",
+        ncols=2, loc="upper center", bbox_to_anchor=(0.2, -0.2), columnspacing=0.6,
+        handlelength=1.4, title="exponent, larger half of the sizes",
     )  # fmt: skip
 
 

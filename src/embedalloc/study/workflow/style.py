@@ -198,7 +198,7 @@ def plain_log_ticks(axis: Axis, at: Iterable[float] | None = None) -> None:
     axis.set_major_locator(
         LogLocator(subs=(1.0, 2.0, 5.0)) if at is None else FixedLocator(sorted(at))
     )
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.7g}"))
     axis.set_minor_locator(NullLocator())
 
 
