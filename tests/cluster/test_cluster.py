@@ -19,6 +19,7 @@ from tests.cluster.mini_slurm import PATH, PROGRAMS, end_with_parent, environmen
 from tests.conftest import FinishedRun
 from tests.digests import digests, file_digests
 from tests.places import ROOT
+from tests.programs import require
 from tests.workflow.runner import complete, start
 
 #: Longest wait for a run; far more than one takes.
@@ -73,12 +74,11 @@ class Cluster:
 def require_slurm() -> None:
     """Skip without Slurm, with the way to get it; in CI that is a failure."""
     missing = [name for name in PROGRAMS if not shutil.which(name, path=PATH)]
-    if missing:
-        reason = (
-            f"Slurm is not installed (no {', '.join(missing)}); on Debian and Ubuntu: "
-            "sudo apt-get install --no-install-recommends slurm-wlm munge"
-        )
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    require(
+        not missing,
+        f"Slurm is not installed (no {', '.join(missing)}); on Debian and Ubuntu: "
+        "sudo apt-get install --no-install-recommends slurm-wlm munge",
+    )
 
 
 @contextmanager

@@ -74,6 +74,16 @@ def test_encodings_and_separators(tmp_path, content, words, note):
     assert note is None or note in notes[0]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_it_does_not_show_where_a_text_is_cut_into_lines(tmp_path, monkeypatch, end):
+    text = end.join(["a,b", f'"1{end}2",x', "", f'y,"z{end}{end}"', "last,row"])
+    whole = read(tmp_path / "t.csv", text)[0]
+    assert len(whole) == 3
+    for characters in range(1, len(text)):
+        monkeypatch.setattr("embedalloc.data.delimited._CHARACTERS_AT_ONCE", characters)
+        pd.testing.assert_frame_equal(read(tmp_path / "t.csv", text)[0], whole)
+
+
 def test_a_lone_carriage_return_is_part_of_a_cell():
     """So pandas writes it, without quotes, where lines end in a newline."""
     frame = read_table(b"a,b\nfirst\rsecond,1\nthird,2\n", "raw.csv").frame

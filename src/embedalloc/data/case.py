@@ -157,9 +157,14 @@ class DataCase:
         return self.whole.cardinalities
 
     @property
+    def kept(self) -> Rows:
+        """Which rows are learnt from."""
+        return np.delete(np.arange(len(self.whole)), self.held_out)
+
+    @property
     def training(self) -> FieldData:
         """Rows to learn from, a copy: of large tables none is kept that is not in use."""
-        return self.whole.take(np.delete(np.arange(len(self.whole)), self.held_out))
+        return self.whole.take(self.kept)
 
     @property
     def validation(self) -> FieldData:

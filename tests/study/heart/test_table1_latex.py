@@ -1,6 +1,5 @@
 """Table 1 in LaTeX: what stands in it, and that it goes into a paper as it is."""
 
-import os
 import re
 import shutil
 import subprocess
@@ -10,6 +9,7 @@ import pytest
 from embedalloc.study.heart.table1 import METRICS, MODELS, PAPER, PAPER_METRICS
 from embedalloc.study.heart.table1_latex import escape, narrow_table, paired_table, wide_table
 from tests.oracles.report_like import paired_frame, table1_frame
+from tests.programs import require
 
 NOTES = ["Ours: 50 % of a_b & c.", "Paper: #1 {x}.", "s/epoch: ~2 s.", "A comment."]
 TEXTS = {
@@ -63,14 +63,11 @@ def test_a_paper_takes_each_table_as_it_is(tmp_path, name):
 def compile_page(folder, text):
     """Compile a page with a table; nothing may stand out of the text block."""
     program = shutil.which("pdflatex")
-    if program is None:
-        message = (
-            "no LaTeX here; on Debian and Ubuntu: "
-            "apt-get install texlive-latex-base texlive-latex-recommended"
-        )
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+    require(
+        program,
+        "no LaTeX here; on Debian and Ubuntu: "
+        "apt-get install texlive-latex-base texlive-latex-recommended",
+    )
     (folder / "page.tex").write_text(PAGE % text, encoding="utf-8")
     for _ in range(3):  # longtable settles its columns over some runs
         done = subprocess.run(

@@ -1,13 +1,13 @@
 """The report page in a real browser, as readers with and without eyes, mice and programs see it."""
 
 import itertools
-import os
 
 import pytest
 
 from embedalloc.study.claims.verdicts import SECTIONS, VERDICTS
 from embedalloc.study.page.render import slug
 from tests.oracles.report_like import claims_frame, write_multiverse, write_report
+from tests.programs import require
 from tests.study.page.chromium import chromium, find
 
 pytestmark = pytest.mark.slow  # starts a browser
@@ -36,11 +36,7 @@ def multiverse_address(tmp_path_factory):
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
     program = find()
-    if program is None:
-        message = "no Chromium here; on Debian and Ubuntu: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
+    require(program, "no Chromium here; on Debian and Ubuntu: apt-get install chromium")
     with chromium(program, tmp_path_factory.mktemp("profile")) as tab:
         yield tab
 

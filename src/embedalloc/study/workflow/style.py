@@ -198,8 +198,13 @@ def plain_log_ticks(axis: Axis, at: Iterable[float] | None = None) -> None:
     axis.set_major_locator(
         LogLocator(subs=(1.0, 2.0, 5.0)) if at is None else FixedLocator(sorted(at))
     )
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.7g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _with_commas(value)))
     axis.set_minor_locator(NullLocator())
+
+
+def _with_commas(value: float) -> str:
+    """Write millions out too: six digits would make powers of ten of them."""
+    return f"{value:,.7g}"
 
 
 class ThousandsFormatter(ScalarFormatter):
@@ -208,7 +213,7 @@ class ThousandsFormatter(ScalarFormatter):
     def __call__(self, value: float, pos: int | None = None) -> str:
         """Return the label of a tick."""
         text: str = super().__call__(value, pos)
-        return f"{value:,.6g}".replace("-", "−") if abs(value) >= 1000 else text
+        return _with_commas(value).replace("-", "−") if abs(value) >= 1000 else text
 
 
 def save_figure(figure: Figure, *, pdf: str | Path, png: str | Path) -> None:

@@ -402,8 +402,8 @@ def _step(weights: Floats, at: int, grad: Vector, moments: _Moments) -> None:
     """Move as many weights by Adam as the gradient has numbers.
 
     1 / (root + shift) is estimated in single precision, and a step of Newton's method doubles its
-    seven digits: root and quotient in double precision would take longer than all the rest. They
-    are needed only where the shift, Adam's epsilon, is not small beside the root.
+    seven digits: on many processors, root and quotient in double precision take longer than all the
+    rest. They are needed only where the shift, Adam's epsilon, is above a hundredth of the root.
     """
     sums, squares, rate, shift, decay = moments
     old = alike(weights, at, grad)
